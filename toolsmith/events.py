@@ -1,0 +1,169 @@
+"""What happens in a run, as frozen dataclasses; an `Observer` is any callable that takes one.
+
+Observers are told in order, on the thread that drives the run. One that raises is logged and never alters the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolsmith.agent import RunResult
+    from toolsmith.messages import Reply, ToolCall, ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """A run begins."""
+
+    agent: str
+    model: str
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """Words of the answer, as they arrive."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """Readable reasoning, as it arrives."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallStarted:
+    """The model begins to write a call; its arguments follow."""
+
+    call_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolArgumentsDelta:
+    """A piece of a call's arguments: JSON text, not yet complete."""
+
+    call_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallReady:
+    """A call is complete and the turn ended well: it will now be checked and run."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentsRepaired:
+    """Arguments were mended because their meaning was certain; `notes` say how. The model is told too."""
+
+    call: ToolCall
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProgress:
+    """A running tool reports: a yielded item, or what it passed to `RunContext.report`."""
+
+    call_id: str
+    name: str
+    progress: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResultReady:
+    """A call is answered.
+
+    Attributes:
+        result: what the model is told.
+        seconds: how long the tool ran; 0.0 where it was not run.
+        ran: False where the call was refused before the function started.
+        exception: what the tool raised, if it did; never shown to the model.
+        reference: short id that stands in the model's text and in the log, "" where there was no exception.
+    """
+
+    call: ToolCall
+    result: ToolResult
+    seconds: float
+    ran: bool
+    exception: BaseException | None = None
+    reference: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """The model's answer is complete, and its calls, if any, are answered."""
+
+    turn: int
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRetried:
+    """A request failed in a way that may pass; it is sent again after `wait` seconds."""
+
+    model: str
+    error: Exception
+    attempt: int
+    wait: float
+
+
+@dataclass(frozen=True, slots=True)
+class StrictDemoted:
+    """The service found the strict schemas too complex; these tools are now sent without strict mode."""
+
+    model: str
+    tools: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSwitched:
+    """A model failed for good and the next one of the list goes on."""
+
+    failed: str
+    model: str
+    error: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class LimitReached:
+    """The run's own budget ended; the model gets one last turn to answer with what it has."""
+
+    limit: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """The run is over."""
+
+    result: RunResult[Any]
+
+
+Event = (
+    RunStarted
+    | TextDelta
+    | ReasoningDelta
+    | ToolCallStarted
+    | ToolArgumentsDelta
+    | ToolCallReady
+    | ArgumentsRepaired
+    | ToolProgress
+    | ToolResultReady
+    | TurnEnded
+    | RequestRetried
+    | StrictDemoted
+    | ModelSwitched
+    | LimitReached
+    | RunEnded
+)
+
+Delta = TextDelta | ReasoningDelta | ToolCallStarted | ToolArgumentsDelta
+Observer = Callable[[Event], object]

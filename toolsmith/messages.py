@@ -1,0 +1,213 @@
+"""The neutral history: what user, model and tools said, whichever service the model runs on.
+
+Beside each assistant turn stand the service's own items (`Native`), so that the next request to the same API replays
+them byte for byte; another API is served from the neutral parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Role = Literal["user", "assistant", "tool"]
+
+Stop = Literal[
+    "end",  # the model finished its answer
+    "tool_calls",  # the model asks for tool calls
+    "length",  # cut at the output limit
+    "context",  # the context window is full
+    "refusal",  # the model declined
+    "filter",  # a content filter stepped in
+    "pause",  # the service paused a long turn: send it back to go on
+    "error",  # the service gave up in the middle
+    "unknown",  # a reason we do not know: never run calls on it
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Words of the user or the model."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The model declined; `text` is its explanation, maybe empty."""
+
+    text: str = ""
+    category: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """Readable part of the model's reasoning; signatures and encrypted content stay in `Message.native`."""
+
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """The model asks for a call. `arguments` is the JSON text as the model wrote it: possibly not valid JSON."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What the model is told about one of its calls."""
+
+    call_id: str
+    name: str
+    text: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """Something only one service understands (a hosted search, an unknown block); its content is in `native`."""
+
+    kind: str
+
+
+Part = Text | Refusal | Reasoning | ToolCall | ToolOutput | Opaque
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """A turn as the service itself wrote it.
+
+    Attributes:
+        api: the API that can replay it ("anthropic", "openai", "openai-chat", "local").
+        items: JSON, ready to be joined into a request of that API.
+    """
+
+    api: str
+    items: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One entry of the history. Roles: "user", "assistant", "tool" (all results of one turn together)."""
+
+    role: Role
+    parts: tuple[Part, ...]
+    native: Native | None = None
+
+    @property
+    def text(self) -> str:
+        """The words of this message, reasoning left out."""
+        return "".join(p.text for p in self.parts if isinstance(p, Text))
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The calls that this message asks for, in the model's order."""
+        return tuple(p for p in self.parts if isinstance(p, ToolCall))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ToolSpec:
+    """All that a provider may know of a tool: its name, description and neutral JSON Schema (draft 2020-12)."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens, in one meaning for all services.
+
+    Attributes:
+        input_tokens: all input, cached or not.
+        output_tokens: all output, reasoning included.
+        cached_tokens: the part of the input that was read from a cache.
+        cache_write_tokens: the part of the input that was written to a cache.
+        reasoning_tokens: the part of the output that was reasoning.
+        requests: how many requests this counts.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+    requests: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+            self.requests + other.requests,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One answer of a model.
+
+    Attributes:
+        message: the assistant's turn, with its native items.
+        stop: why it ended; tool calls may run only on "tool_calls".
+        usage: of this request.
+        detail: the service's own words for `stop` ("stop_reason: refusal (cyber)"), for people.
+        model: the model that answered, as the service names it.
+        response_id: the service's id of the answer.
+    """
+
+    message: Message
+    stop: Stop
+    usage: Usage = Usage()
+    detail: str = ""
+    model: str = ""
+    response_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request, in ready bytes as far as possible: a provider joins them and adds its own envelope.
+
+    Attributes:
+        instructions: the system text, "" for none.
+        tools: what `Provider.encode_tools` gave, b"" for no tools.
+        messages: what `Provider.encode_message` gave, one entry a message.
+        tool_choice: "auto", "none", "required" or a tool's name.
+        parallel: False forbids several calls in one turn; None leaves it to the service.
+        settings: the API's own parameters, passed through ("max_tokens", "reasoning", ...).
+    """
+
+    instructions: str
+    tools: bytes
+    messages: list[bytes]
+    tool_choice: str = "auto"
+    parallel: bool | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a handler gives back, and what the model is told.
+
+    A handler may return one itself; any other value is taken as the `data` of a success.
+
+    Attributes:
+        success: whether the call did what it was asked to.
+        data: plain JSON data (a str is shown to the model as it is).
+        error: for a failure, the text that the model reads.
+        notes: remarks for the model that go with a success ("'RED' was read as 'red'").
+    """
+
+    success: bool
+    data: Any = None
+    error: str | None = None
+    notes: tuple[str, ...] = ()
