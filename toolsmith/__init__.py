@@ -1,0 +1,206 @@
+"""Plain Python functions as tools for language models.
+
+    from toolsmith import Agent, tool
+
+    @tool
+    def add(a: int, b: int) -> int:
+        "Add two whole numbers."
+        return a + b
+
+    print(Agent(tools=[add]).run_sync("What is 19 + 23?").output)
+
+Each public name is loaded when it is first used, so that `import toolsmith` costs next to nothing and loads no SDK.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from toolsmith.agent import Agent, RunResult, ToolRecord
+    from toolsmith.errors import (
+        ConfigError,
+        DefinitionError,
+        ErrorCategory,
+        ModelRetry,
+        ProviderError,
+        RunError,
+        ToolError,
+        ToolsmithError,
+    )
+    from toolsmith.events import (
+        ArgumentsRepaired,
+        Event,
+        LimitReached,
+        ModelSwitched,
+        Observer,
+        ReasoningDelta,
+        RequestRetried,
+        RunEnded,
+        RunStarted,
+        StrictDemoted,
+        TextDelta,
+        ToolArgumentsDelta,
+        ToolCallReady,
+        ToolCallStarted,
+        ToolProgress,
+        ToolResultReady,
+        TurnEnded,
+    )
+    from toolsmith.limits import Limits
+    from toolsmith.messages import (
+        Message,
+        Opaque,
+        Part,
+        Reasoning,
+        Refusal,
+        Reply,
+        Request,
+        Text,
+        ToolCall,
+        ToolOutput,
+        ToolResult,
+        ToolSpec,
+        Usage,
+    )
+    from toolsmith.providers import ModelSettings, Provider
+    from toolsmith.registry import ToolRegistry
+    from toolsmith.tool import RunContext, Tool, tool
+
+# module -> the names that come from it
+_SOURCES: dict[str, tuple[str, ...]] = {
+    "agent": ("Agent", "RunResult", "ToolRecord"),
+    "errors": (
+        "ConfigError",
+        "DefinitionError",
+        "ErrorCategory",
+        "ModelRetry",
+        "ProviderError",
+        "RunError",
+        "ToolError",
+        "ToolsmithError",
+    ),
+    "events": (
+        "ArgumentsRepaired",
+        "Event",
+        "LimitReached",
+        "ModelSwitched",
+        "Observer",
+        "ReasoningDelta",
+        "RequestRetried",
+        "RunEnded",
+        "RunStarted",
+        "StrictDemoted",
+        "TextDelta",
+        "ToolArgumentsDelta",
+        "ToolCallReady",
+        "ToolCallStarted",
+        "ToolProgress",
+        "ToolResultReady",
+        "TurnEnded",
+    ),
+    "limits": ("Limits",),
+    "messages": (
+        "Message",
+        "Opaque",
+        "Part",
+        "Reasoning",
+        "Refusal",
+        "Reply",
+        "Request",
+        "Text",
+        "ToolCall",
+        "ToolOutput",
+        "ToolResult",
+        "ToolSpec",
+        "Usage",
+    ),
+    "providers": ("ModelSettings", "Provider"),
+    "registry": ("ToolRegistry",),
+    "tool": ("RunContext", "Tool", "tool"),
+}
+_MODULE_OF = {name: module for module, names in _SOURCES.items() for name in names}
+
+__all__ = [
+    "Agent",
+    "ArgumentsRepaired",
+    "ConfigError",
+    "DefinitionError",
+    "ErrorCategory",
+    "Event",
+    "LimitReached",
+    "Limits",
+    "Message",
+    "ModelRetry",
+    "ModelSettings",
+    "ModelSwitched",
+    "Observer",
+    "Opaque",
+    "Part",
+    "Provider",
+    "ProviderError",
+    "Reasoning",
+    "ReasoningDelta",
+    "Refusal",
+    "Reply",
+    "Request",
+    "RequestRetried",
+    "RunContext",
+    "RunEnded",
+    "RunError",
+    "RunResult",
+    "RunStarted",
+    "StrictDemoted",
+    "Text",
+    "TextDelta",
+    "Tool",
+    "ToolArgumentsDelta",
+    "ToolCall",
+    "ToolCallReady",
+    "ToolCallStarted",
+    "ToolError",
+    "ToolOutput",
+    "ToolProgress",
+    "ToolRecord",
+    "ToolRegistry",
+    "ToolResult",
+    "ToolResultReady",
+    "ToolSpec",
+    "ToolsmithError",
+    "TurnEnded",
+    "Usage",
+    "__version__",
+    "tool",
+]
+
+
+class _Package(ModuleType):
+    """This package, whose attribute `tool` is the decorator and never the module of the same name."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # The import system binds each loaded submodule to its package. Without this, `toolsmith.tool` would turn
+        # from the decorator into a module as soon as anything imports that module, even within one
+        # `from toolsmith import Agent, tool`.
+        if name == "tool" and isinstance(value, ModuleType):
+            value = value.tool
+        super().__setattr__(name, value)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'toolsmith' has no attribute {name!r}")
+    value = getattr(import_module(f"toolsmith.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+sys.modules[__name__].__class__ = _Package
