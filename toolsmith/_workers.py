@@ -1,0 +1,100 @@
+"""Threads that run sync tools, and one event loop for async tools of sync runs.
+
+All are daemons: the threads of `concurrent.futures` are joined when the interpreter exits, so one hung tool would hold
+the process for as long as it hangs. A thread cannot be killed; one that outlives its deadline is left to itself and its
+late result is dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+
+IDLE_SECONDS = 5.0
+"""A worker without work for this long ends."""
+
+_numbers = itertools.count(1)
+
+
+class _Worker:
+    __slots__ = ("inbox", "pool")
+
+    def __init__(self, pool: _Pool) -> None:
+        self.pool = pool
+        self.inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        threading.Thread(target=self._work, name=f"toolsmith-worker-{next(_numbers)}", daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            try:
+                job = self.inbox.get(timeout=IDLE_SECONDS)
+            except Empty:
+                # Somebody may have taken this worker off the idle list just now: then a job is on its way.
+                if self.pool.retire(self):
+                    return
+                continue
+            job()
+            del job  # a job holds the tool's arguments: do not keep them alive while idle
+            self.pool.idle.append(self)
+
+
+class _Pool:
+    """Reuses idle workers, newest first; grows when all are busy, since a busy one may be hung."""
+
+    def __init__(self) -> None:
+        self.idle: deque[_Worker] = deque()
+
+    def submit(self, job: Callable[[], None]) -> None:
+        try:
+            worker = self.idle.pop()
+        except IndexError:
+            worker = _Worker(self)
+        worker.inbox.put(job)
+
+    def retire(self, worker: _Worker) -> bool:
+        try:
+            self.idle.remove(worker)
+        except ValueError:
+            return False
+        return True
+
+
+_pool = _Pool()
+_loop: asyncio.AbstractEventLoop | None = None
+_loop_lock = threading.Lock()
+
+
+def submit(job: Callable[[], None]) -> None:
+    """Run `job` on a worker thread, at once. `job` must not raise."""
+    _pool.submit(job)
+
+
+def background_loop() -> asyncio.AbstractEventLoop:
+    """The event loop on which async tools of sync runs live.
+
+    One for the whole process, not one a call: clients that a tool keeps (pools, sessions) are bound to the loop they were
+    first used on, and would find it closed the second time.
+    """
+    global _loop
+    with _loop_lock:
+        if _loop is None or _loop.is_closed():
+            loop = asyncio.new_event_loop()
+            threading.Thread(target=loop.run_forever, name="toolsmith-loop", daemon=True).start()
+            _loop = loop
+        return _loop
+
+
+def _after_fork() -> None:
+    # The child has none of the parent's threads; what it inherited would wait for ever.
+    global _pool, _loop, _loop_lock
+    _pool = _Pool()
+    _loop = None
+    _loop_lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork) if hasattr(os, "register_at_fork") else None

@@ -1,0 +1,169 @@
+"""An ordered set of tools with unique names. Wrappers return new registries; the one they come from stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from difflib import get_close_matches
+from typing import Any, Literal, TypeVar, overload
+
+from toolsmith.errors import DefinitionError
+from toolsmith.tool import Tool
+
+ToolLike = Callable[..., Any] | Tool[..., Any]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class ToolRegistry:
+    """Tools by name, in the order they were registered.
+
+        tools = ToolRegistry([get_weather, book_flight])
+        "get_weather" in tools, len(tools), list(tools)
+
+    Args:
+        tools: functions (made into tools as by `@tool`), `Tool`s or registries.
+
+    Raises:
+        DefinitionError: two tools of one name, or a function that cannot be a tool; every problem at once.
+    """
+
+    def __init__(self, tools: Iterable[ToolLike | ToolRegistry] = ()) -> None:
+        self._tools: dict[str, Tool[..., Any]] = {}
+        problems: list[str] = []
+        for item in tools:
+            for entry in item if isinstance(item, ToolRegistry) else (item,):
+                try:
+                    self._add(entry)
+                except DefinitionError as error:
+                    problems += error.problems
+        if problems:
+            raise DefinitionError(problems)
+
+    @overload
+    def register(self, entry: Tool[..., Any], /) -> Tool[..., Any]: ...
+    @overload
+    def register(self, entry: F, /) -> F: ...
+    def register(self, entry: Any, /) -> Any:
+        """Add a function or a `Tool`; give it back as it was, so that this works as a decorator too.
+
+        Raises:
+            DefinitionError: the name is taken (by which tool, and where), or this cannot be a tool.
+        """
+        self._add(entry)
+        return entry
+
+    def _add(self, entry: ToolLike) -> None:
+        made: Tool[..., Any] = as_tool(entry)
+        taken = self._tools.get(made.name)
+        if taken is not None:
+            raise DefinitionError(
+                f"Two tools are named {made.name!r}: {taken.origin} and {made.origin}. A model tells tools apart by name "
+                f"alone: rename one with @tool(name=...), or register it through a registry with .prefixed(...)."
+            )
+        self._tools[made.name] = made
+
+    def has(self, name: str) -> bool:
+        """Whether a tool of this name is here."""
+        return name in self._tools
+
+    def get(self, name: str) -> Tool[..., Any]:
+        """The tool of this name.
+
+        Raises:
+            KeyError: there is none; the text names the nearest ones.
+        """
+        try:
+            return self._tools[name]
+        except KeyError:
+            raise KeyError(self._unknown(name)) from None
+
+    def filtered(self, names: Collection[str]) -> ToolRegistry:
+        """A new registry of just these tools, in this registry's order.
+
+        Raises:
+            KeyError: one of the names is not here: a filter that silently keeps less than it says is a trap.
+        """
+        self._known(names)
+        return self._of(t for n, t in self._tools.items() if n in names)
+
+    def without(self, names: Collection[str]) -> ToolRegistry:
+        """A new registry that lacks these tools.
+
+        Raises:
+            KeyError: one of the names is not here: a misspelt name must not leave a tool in reach.
+        """
+        self._known(names)
+        return self._of(t for n, t in self._tools.items() if n not in names)
+
+    def prefixed(self, prefix: str) -> ToolRegistry:
+        """A new registry whose tools are named PREFIX_NAME ("github" -> "github_search").
+
+        Raises:
+            DefinitionError: a name that results is not legal (too long, odd characters).
+        """
+        stem = prefix if prefix.endswith("_") else prefix + "_"
+        problems: list[str] = []
+        renamed: list[Tool[..., Any]] = []
+        for entry in self:
+            try:
+                renamed.append(entry.renamed(stem + entry.name))
+            except DefinitionError as error:
+                problems += error.problems
+        if problems:
+            raise DefinitionError(problems)
+        return self._of(renamed)
+
+    def merged(self, other: ToolRegistry) -> ToolRegistry:
+        """A new registry with the tools of both, this one's first.
+
+        Raises:
+            DefinitionError: a name is in both, as two different tools.
+        """
+        return ToolRegistry((self, *(t for t in other if self._tools.get(t.name) is not t)))
+
+    def to_openai(
+        self, api: Literal["responses", "chat"] = "responses", strict: bool | None = None
+    ) -> list[dict[str, Any]]:
+        """The tool list for OpenAI's API, as wire dicts. `strict` overrides every tool's own switch where given."""
+        return [t.to_openai(api=api, strict=strict) for t in self]
+
+    def to_anthropic(self, strict: bool | None = None) -> list[dict[str, Any]]:
+        """The tool list for Claude's Messages API, as wire dicts, within its ceilings for one request."""
+        from toolsmith.dialects import CLAUDE, plan
+        from toolsmith.providers.anthropic import wire_tool
+
+        chosen = plan([(t.spec, t.options.strict if strict is None else strict) for t in self], CLAUDE)
+        return [wire_tool(o) for o in chosen]
+
+    def _of(self, tools: Iterable[Tool[..., Any]]) -> ToolRegistry:
+        return ToolRegistry(tools)
+
+    def _known(self, names: Collection[str]) -> None:
+        if isinstance(names, str):
+            raise TypeError(f"Give a collection of names, such as [{names!r}], not the bare string {names!r}.")
+        for name in names:
+            if name not in self._tools:
+                raise KeyError(self._unknown(name))
+
+    def _unknown(self, name: str) -> str:
+        near = get_close_matches(name, self._tools, n=1)
+        guess = f" Did you mean {near[0]!r}?" if near else ""
+        return f"No tool is named {name!r}.{guess} There are: {', '.join(self._tools) or 'none'}."
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+    def __iter__(self) -> Iterator[Tool[..., Any]]:
+        return iter(self._tools.values())
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def __repr__(self) -> str:
+        return f"ToolRegistry([{', '.join(self._tools)}])"
+
+
+def as_tool(entry: ToolLike) -> Tool[..., Any]:
+    """A `Tool` as it is; any other callable made into one."""
+    if isinstance(entry, Tool):
+        return entry
+    return Tool(entry)
