@@ -42,12 +42,8 @@ class ToolsmithError(Exception):
     """Base of all exceptions raised by toolsmith."""
 
 
-class DefinitionError(ToolsmithError):
-    """A tool, a registry or an agent cannot be built.
-
-    Attributes:
-        problems: every problem found, one sentence or two each: what, where (file:line) and what to do.
-    """
+class _ListedError(ToolsmithError):
+    """Errors that are found many at a time and raised once."""
 
     def __init__(self, problems: str | Sequence[str]) -> None:
         self.problems: tuple[str, ...] = (problems,) if isinstance(problems, str) else tuple(problems)
@@ -55,8 +51,20 @@ class DefinitionError(ToolsmithError):
         super().__init__(text if len(self.problems) == 1 else f"{len(self.problems)} problems:\n{text}")
 
 
-class ConfigError(ToolsmithError):
-    """A setting is missing, misspelt or contradicts another; the text says where to set it."""
+class DefinitionError(_ListedError):
+    """A tool, a registry or an agent cannot be built.
+
+    Attributes:
+        problems: every problem found, one sentence or two each: what, where (file:line) and what to do.
+    """
+
+
+class ConfigError(_ListedError):
+    """A setting is missing, misspelt or contradicts another; the text says where to set it.
+
+    Attributes:
+        problems: every problem found, one sentence or two each: where, what and what is allowed.
+    """
 
 
 class RunError(ToolsmithError):
