@@ -41,6 +41,17 @@ RETRYABLE: frozenset[ErrorCategory] = frozenset({"rate_limit", "overloaded", "se
 class ToolsmithError(Exception):
     """Base of all exceptions raised by toolsmith."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # Python's own way calls the class with `args` alone, which fails for errors with keyword-only arguments, in
+        # the process that waits for a pool's answer.
+        return _restore, (type(self), self.args, self.__dict__)
+
+
+def _restore(cls: type[ToolsmithError], args: tuple[object, ...], state: dict[str, object]) -> ToolsmithError:
+    error = cls.__new__(cls, *args)
+    error.__dict__.update(state)
+    return error
+
 
 class _ListedError(ToolsmithError):
     """Errors that are found many at a time and raised once."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -131,7 +131,7 @@ class ModelSettings:
 
     model: str
     base_url: str | None = None
-    api_key: str | None = None
+    api_key: str | None = field(default=None, repr=False)
     api_key_env: str | None = None
     settings: Mapping[str, Any] | None = None
 
@@ -170,13 +170,18 @@ def resolve(model: str | ModelSettings) -> Provider:
         ConfigError: an unknown provider, no model name, or a missing key or package.
     """
     settings = ModelSettings(model=model) if isinstance(model, str) else model
-    prefix, name = _split(settings.model)
+    prefix, name = split_model(settings.model)
     module = import_module(_PROVIDERS[prefix])
     create = cast("Callable[[str, ModelSettings], Provider]", module.create)
     return create(name, settings)
 
 
-def _split(model: str) -> tuple[str, str]:
+def split_model(model: str) -> tuple[str, str]:
+    """The two parts of "PROVIDER:MODEL" (or "PROVIDER/MODEL"); imports nothing.
+
+    Raises:
+        ConfigError: an unknown provider or no model name.
+    """
     known = ", ".join(_PROVIDERS)
     for sep in (":", "/"):
         prefix, found, name = model.partition(sep)
