@@ -89,6 +89,13 @@ def background_loop() -> asyncio.AbstractEventLoop:
         return _loop
 
 
+def forget_loop() -> None:
+    """The background loop is stuck in a tool that blocks: leave it to itself, the next one to ask gets a new loop."""
+    global _loop
+    with _loop_lock:
+        _loop = None
+
+
 def _after_fork() -> None:
     # The child has none of the parent's threads; what it inherited would wait for ever.
     global _pool, _loop, _loop_lock
@@ -97,4 +104,5 @@ def _after_fork() -> None:
     _loop_lock = threading.Lock()
 
 
-os.register_at_fork(after_in_child=_after_fork) if hasattr(os, "register_at_fork") else None
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,147 @@
+"""Jobs to outcomes from a thread that may block: the twin of `_invoke` for sync runs.
+
+Sync functions run on daemon worker threads, async ones on one background event loop of the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from time import perf_counter
+from typing import Any
+
+from toolsmith import _workers
+from toolsmith._invoke import GRACE_SECONDS, Flight
+from toolsmith._job import Done, Job, Outcome, Report, Stage, at_once, checked
+
+
+def run_one_blocking(job: Job) -> Outcome:
+    """Run one job from a thread without an event loop (or one whose loop must not be used)."""
+    outcomes: list[Outcome] = []
+    perform_blocking([[job]], lambda _, outcome: outcomes.append(outcome))
+    return outcomes[0]
+
+
+def perform_blocking(stages: Sequence[Stage], done: Done) -> None:
+    """Run stages of jobs and wait for them; `done` is called on this thread as each one ends."""
+    for stage in stages:
+        _StageWatch(stage, done).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Landed:
+    index: int
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Reported:
+    index: int
+    item: Any
+
+
+class _StageWatch:
+    """The jobs of one stage, watched from a thread that may block."""
+
+    def __init__(self, stage: Stage, done: Done) -> None:
+        self._stage = stage
+        self._done = done
+        self._inbox: SimpleQueue[_Landed | _Reported] = SimpleQueue()
+        self._open: dict[int, float | None] = {}
+        self._flights: list[Flight] = []
+
+    def run(self) -> None:
+        try:
+            for index, job in enumerate(self._stage):
+                self._start(index, job)
+            while self._open:
+                self._wait()
+        except BaseException:
+            for flight in self._flights:
+                _workers.background_loop().call_soon_threadsafe(flight.cancel)
+            raise
+
+    def _start(self, index: int, job: Job) -> None:
+        if (outcome := at_once(job)) is not None:
+            self._done(job, checked(outcome))
+        elif job.tool.is_async:
+            self._fly(index, job, Flight.start)
+        else:
+            began = perf_counter()
+            self._open[index] = None if job.timeout is None else began + job.timeout
+            work = self._work(index, job, began)
+            _workers.submit(work) if job.tool.options.thread else work()
+
+    def _work(self, index: int, job: Job, began: float) -> Callable[[], None]:
+        context = contextvars.copy_context()
+
+        def work() -> None:
+            try:
+                value = context.run(work, job, self._reporter(index))
+                outcome = Outcome(value, None, False, perf_counter() - began)
+            except BaseException as error:  # noqa: BLE001 - sorted out by checked
+                outcome = Outcome(None, error, False, perf_counter() - began)
+            self._inbox.put(_Landed(index, outcome))
+
+        return work
+
+    def _reporter(self, index: int) -> Report | None:
+        if self._stage[index].report is None:
+            return None
+        return lambda item: self._inbox.put(_Reported(index, item))
+
+    def _fly(self, index: int, job: Job, begin: Callable[[Flight], None]) -> None:
+        loop = _workers.background_loop()
+        # The flight keeps the deadline itself; this later one is for a tool that blocks the loop and so its timers.
+        self._open[index] = None if job.timeout is None else perf_counter() + job.timeout + 2 * GRACE_SECONDS
+
+        def landed(future: asyncio.Future[Outcome]) -> None:
+            if not future.cancelled():
+                self._inbox.put(_Landed(index, future.result()))
+
+        def take_off() -> None:
+            flight = Flight(job, loop, report=self._reporter(index))
+            self._flights.append(flight)
+            flight.landed.add_done_callback(landed)
+            begin(flight)
+
+        loop.call_soon_threadsafe(contextvars.copy_context().run, take_off)
+
+    def _wait(self) -> None:
+        deadlines = [d for d in self._open.values() if d is not None]
+        left = None if not deadlines else max(min(deadlines) - perf_counter(), 0)
+        try:
+            got = self._inbox.get(timeout=left)
+        except Empty:
+            self._drop_overdue()
+            return
+        match got:
+            case _Reported(index, item):
+                report = self._stage[index].report
+                if report is not None and index in self._open:
+                    report(item)
+            case _Landed(index, outcome):
+                if index in self._open:
+                    self._land(index, outcome)
+
+    def _drop_overdue(self) -> None:
+        now = perf_counter()
+        for index in [i for i, d in self._open.items() if d is not None and d <= now]:
+            del self._open[index]
+            job = self._stage[index]
+            if job.tool.is_async:
+                _workers.forget_loop()
+            self._done(job, Outcome(None, None, True, job.timeout or 0.0))
+
+    def _land(self, index: int, outcome: Outcome) -> None:
+        job, value = self._stage[index], outcome.value
+        if outcome.exception is None and (inspect.isawaitable(value) or inspect.isasyncgen(value)):
+            # A sync function that gave back a coroutine: the rest of it runs on the background loop.
+            self._fly(index, job, lambda flight: flight.take_over(value))
+            return
+        del self._open[index]
+        self._done(job, checked(outcome))

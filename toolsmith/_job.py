@@ -1,0 +1,142 @@
+"""One checked call, how it ended, and the parts of running it that both drivers share."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from time import perf_counter
+from types import CodeType
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+if TYPE_CHECKING:
+    from toolsmith.messages import ToolCall
+    from toolsmith.tool import RunContext, Tool
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Job:
+    """One checked call, ready to run.
+
+    Attributes:
+        timeout: seconds, None for no limit.
+        report: takes what the tool reports while it runs; called on the thread that drives the run.
+    """
+
+    call: ToolCall
+    tool: Tool[..., Any]
+    values: Any
+    notes: tuple[str, ...] = ()
+    context: RunContext[Any] | None = None
+    timeout: float | None = None
+    report: Callable[[Any], None] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """How a function ended: a value, an exception, or not in time."""
+
+    value: Any = None
+    exception: BaseException | None = None
+    timed_out: bool = False
+    seconds: float = 0.0
+
+
+Stage = Sequence[Job]
+Report = Callable[[Any], None]
+Done = Callable[[Job, Outcome], None]
+
+
+def fatal(outcome: Outcome) -> bool:
+    error = outcome.exception
+    return error is not None and not isinstance(error, (Exception, asyncio.CancelledError))
+
+
+def checked(outcome: Outcome) -> Outcome:
+    """Only `Exception` is a tool's failure, and a `CancelledError` that nobody asked for."""
+    error = outcome.exception
+    if error is None or isinstance(error, (Exception, asyncio.CancelledError)):
+        return outcome
+    raise error
+
+
+def at_once(job: Job) -> Outcome | None:
+    """Run a coroutine function that has no `await`: it can never wait, so it needs no task and no deadline."""
+    tool = job.tool
+    if not tool.is_async or _may_wait(tool.code):
+        return None
+    if job.context is not None:
+        job.context.reporter = job.report
+    started = perf_counter()
+    try:
+        coroutine = tool.invoke(job.values, job.context)
+        coroutine.send(None)
+    except StopIteration as end:
+        return Outcome(end.value, None, False, perf_counter() - started)
+    except BaseException as error:  # noqa: BLE001 - sorted out by checked
+        return Outcome(None, error, False, perf_counter() - started)
+    raise AssertionError(f"{tool.name} waited, though its code has no await.")  # pragma: no cover
+
+
+@lru_cache(maxsize=4096)
+def _may_wait(code: CodeType | None) -> bool:
+    if code is None or not code.co_flags & inspect.CO_COROUTINE:
+        return True
+    import dis
+
+    return any(i.opname in {"SEND", "YIELD_VALUE"} for i in dis.get_instructions(code))
+
+
+def work(job: Job, report: Report | None) -> Any:
+    """The sync part of a call: everything, for a sync function; making the coroutine, for an async one."""
+    if job.context is not None:
+        job.context.reporter = report
+    value = job.tool.invoke(job.values, job.context)
+    if inspect.isgenerator(value):
+        return _drain(cast("Generator[Any, None, Any]", value), report)
+    return value
+
+
+def _drain(items: Generator[Any, None, Any], report: Report | None) -> list[Any]:
+    got: list[Any] = []
+    for item in items:
+        got.append(item)
+        if report is not None:
+            report(item)
+    return got
+
+
+async def _adrain(items: AsyncGenerator[Any, None], report: Report | None) -> list[Any]:
+    got: list[Any] = []
+    async for item in items:
+        got.append(item)
+        if report is not None:
+            report(item)
+    return got
+
+
+async def _await(value: Any) -> Any:
+    return await value
+
+
+async def caught(coroutine: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:
+    """Never raises, so that no task ends in «exception was never retrieved» and none brings its loop down."""
+    try:
+        return await coroutine, None
+    except GeneratorExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - sorted out by checked
+        return None, error
+
+
+def later(value: Any, report: Report | None) -> Coroutine[Any, Any, Any] | None:
+    """The coroutine that is still to be awaited, if the function gave back something that waits."""
+    if inspect.isasyncgen(value):
+        return _adrain(cast("AsyncGenerator[Any, None]", value), report)
+    if inspect.isawaitable(value):
+        return _await(value)
+    return None
