@@ -23,6 +23,7 @@ class Job:
     """One checked call, ready to run.
 
     Attributes:
+        index: which call of its turn this is, from 0.
         timeout: seconds, None for no limit.
         report: takes what the tool reports while it runs; called on the thread that drives the run.
     """
@@ -34,6 +35,7 @@ class Job:
     context: RunContext[Any] | None = None
     timeout: float | None = None
     report: Callable[[Any], None] | None = None
+    index: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

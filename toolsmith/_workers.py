@@ -77,8 +77,8 @@ def submit(job: Callable[[], None]) -> None:
 def background_loop() -> asyncio.AbstractEventLoop:
     """The event loop on which async tools of sync runs live.
 
-    One for the whole process, not one a call: clients that a tool keeps (pools, sessions) are bound to the loop they were
-    first used on, and would find it closed the second time.
+    One for the whole process, not one a call: clients that a tool keeps (pools, sessions) are bound to the loop they
+    were first used on, and would find it closed the second time.
     """
     global _loop
     with _loop_lock:

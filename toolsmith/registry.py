@@ -56,8 +56,8 @@ class ToolRegistry:
         taken = self._tools.get(made.name)
         if taken is not None:
             raise DefinitionError(
-                f"Two tools are named {made.name!r}: {taken.origin} and {made.origin}. A model tells tools apart by name "
-                f"alone: rename one with @tool(name=...), or register it through a registry with .prefixed(...)."
+                f"Two tools are named {made.name!r}: {taken.origin} and {made.origin}. A model tells tools apart by "
+                f"name alone: rename one with @tool(name=...), or register it through a registry with .prefixed(...)."
             )
         self._tools[made.name] = made
 
