@@ -110,12 +110,14 @@ class Agent:
     def from_config(cls, path: str | Path, name: str) -> Agent:
         """The agent named `name` in a `toolsmith.toml`: its `[agents.NAME]` table.
 
+        Its tools are imported from the file's own folder first.
+
         Raises:
             ConfigError: what is missing, misspelt or of the wrong kind in that file; all of it at once.
         """
         from toolsmith import config
 
-        return config.build_agent(path, name)
+        return cls(**config.load(path).agent_arguments(name))
 
     @property
     def providers(self) -> list[Provider]:
