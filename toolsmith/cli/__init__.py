@@ -1,0 +1,227 @@
+"""The `toolsmith` command: `run` for one prompt, `chat` for a conversation. See `toolsmith --help`."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, TextIO
+
+from toolsmith import __version__
+from toolsmith.cli import _exits
+from toolsmith.cli._chat import HELP, converse
+from toolsmith.errors import ToolsmithError
+
+if TYPE_CHECKING:
+    from toolsmith.agent import Agent
+    from toolsmith.cli._console import View
+
+_CODES = "\n".join(f"  {code:<4} {meaning}" for code, meaning in _exits.MEANING.items())
+
+EPILOG = f"""\
+exit codes:
+{_CODES}
+
+output:
+  The answer goes to standard output; the tool calls, what went wrong and the account of the run go to standard error,
+  and so does whatever the tools themselves print. With --json, standard output has one JSON object a line: each event
+  of the run as it happens, last {{"event": "end", "exit_code": ..., "output": ..., "error": ...}}.
+  Values of environment variables named *_KEY, *_TOKEN, *_SECRET or *_PASSWORD are masked everywhere.
+
+models:
+  PROVIDER:MODEL (anthropic:claude-opus-5-5, openai:gpt-6-astra, openai-chat:NAME, local:smollm2) or a profile of
+  toolsmith.toml. Without one: the variable TOOLSMITH_MODEL, else the embedded local:smollm2.
+"""
+
+
+class _UsageError(Exception):
+    """The command line itself is wrong."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; gives the exit code.
+
+    Args:
+        arguments: the words after the program's name, None for those of this process.
+
+    Raises:
+        SystemExit: from `--help`, `--version` and a wrong option.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    top, verbs = _parsers()
+    if not words or words[0] not in verbs:
+        top.parse_args(words)
+        top.print_help(sys.stderr)
+        return _exits.USAGE
+    verb = verbs[words[0]]
+    # Not through the parent: only so may options stand between references and prompt.
+    options = verb.parse_intermixed_args(words[1:])
+    _set_up_logging(verbose=options.verbose)
+    try:
+        return _run(options) if words[0] == "run" else _chat(options)
+    except _UsageError as error:
+        verb.print_usage(sys.stderr)
+        print(f"{verb.prog}: error: {error}", file=sys.stderr)
+        return _exits.USAGE
+    except BrokenPipeError:
+        # Who read our output has left. Python would complain once more when it flushes at exit.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _exits.NO_ANSWER
+
+
+def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    raw = argparse.RawDescriptionHelpFormatter
+    top = argparse.ArgumentParser(
+        prog="toolsmith",
+        description="Plain Python functions as tools for language models.",
+        epilog=EPILOG,
+        formatter_class=raw,
+    )
+    top.add_argument("--version", action="version", version=f"toolsmith {__version__}")
+    verbs = top.add_subparsers(title="commands", metavar="{run,chat}")
+    references = "an agent, tools, functions or a registry, as module:name or path/file.py:name"
+    run = verbs.add_parser(
+        "run",
+        help="answer one prompt",
+        usage='%(prog)s [options] [MODULE:NAME ...] "PROMPT"',
+        description="Answer one prompt with the given tools.",
+        epilog=EPILOG,
+        formatter_class=raw,
+    )
+    run.add_argument(
+        "words",
+        nargs="*",
+        metavar='MODULE:NAME ... "PROMPT"',
+        help=f'{references}; then the prompt, in quotes ("-" or nothing reads it from standard input)',
+    )
+    chat = verbs.add_parser(
+        "chat",
+        help="hold a conversation",
+        usage="%(prog)s [options] [MODULE:NAME ...]",
+        description=f"Hold a conversation with the given tools. {HELP}",
+        epilog=EPILOG,
+        formatter_class=raw,
+    )
+    chat.add_argument("words", nargs="*", metavar="MODULE:NAME", help=references)
+    for verb in (run, chat):
+        _add_options(verb)
+    return top, {"run": run, "chat": chat}
+
+
+def _add_options(verb: argparse.ArgumentParser) -> None:
+    model = verb.add_mutually_exclusive_group()
+    model.add_argument("--model", metavar="MODEL", help="PROVIDER:MODEL or the name of a profile")
+    model.add_argument("--profile", metavar="NAME", help="a profile: [models.NAME] of the settings file")
+    verb.add_argument("--agent", metavar="NAME", help="an agent: [agents.NAME] of the settings file")
+    verb.add_argument(
+        "--config",
+        metavar="FILE",
+        help="settings file (default: $TOOLSMITH_CONFIG, else toolsmith.toml of this folder)",
+    )
+    verb.add_argument("--instructions", metavar="TEXT", help="the system text")
+    how = verb.add_mutually_exclusive_group()
+    how.add_argument("--json", action="store_true", help="one JSON object a line, for machines")
+    how.add_argument("-q", "--quiet", action="store_true", help="only the answer, and errors")
+    verb.add_argument("-v", "--verbose", action="store_true", help="the log, with stack traces, on standard error")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from toolsmith._references import is_reference
+
+    words: list[str] = options.words
+    if words and words[-1] != "-" and not is_reference(words[-1]):
+        *references, prompt = words
+    else:
+        references, prompt = [w for w in words if w != "-"], _read_prompt(words)
+
+    def work(agent: Agent, view: View) -> int:
+        with view.waiting():
+            result = agent.run_sync(prompt)
+        code = _exits.of_result(result)
+        view.ended(result, exit_code=code)
+        return code
+
+    return _with_agent(options, references, work, redirect=True)
+
+
+def _chat(options: argparse.Namespace) -> int:
+    interactive = sys.stdin.isatty() and not options.json
+
+    def work(agent: Agent, view: View) -> int:
+        converse(agent, view, interactive=interactive)
+        return _exits.ANSWERED
+
+    # Line editing needs the terminal's own standard output.
+    return _with_agent(options, options.words, work, redirect=not interactive)
+
+
+def _with_agent(
+    options: argparse.Namespace, references: Sequence[str], work: Callable[[Agent, View], int], *, redirect: bool
+) -> int:
+    """Assemble the agent and let it work; whatever fails is shown and has its exit code."""
+    from toolsmith.cli._assemble import Wishes, assemble
+    from toolsmith.cli._console import JsonView, Mask, PeopleView
+
+    for word in references:
+        if any(c.isspace() for c in word):
+            raise _UsageError(f"{word!r} is no MODULE:NAME. The prompt stands last and is one word, in quotes.")
+    with _answers_only(redirect=redirect) as out:
+        view = JsonView(out, mask=Mask()) if options.json else PeopleView(out, quiet=options.quiet, mask=Mask())
+        wishes = Wishes(
+            references=references,
+            model=options.model,
+            profile=options.profile,
+            agent=options.agent,
+            file=options.config,
+            instructions=options.instructions,
+        )
+        try:
+            return work(assemble(wishes, view), view)
+        except (ToolsmithError, KeyboardInterrupt) as error:
+            code = _exits.of_error(error)
+            view.failed(error, exit_code=code)
+            return code
+
+
+def _read_prompt(words: Sequence[str]) -> str:
+    asked = words[-1:] == ["-"]
+    prompt = sys.stdin.read().strip() if asked or not sys.stdin.isatty() else ""
+    if not prompt:
+        last = f" ({words[-1]!r} names a tool)" if words and not asked else ""
+        raise _UsageError(f"there is no prompt{last}: put it last, in quotes, or send it to standard input.")
+    return prompt
+
+
+@contextmanager
+def _answers_only(*, redirect: bool) -> Generator[TextIO]:
+    """Standard output for us alone: what tools, their subprocesses and engines print goes to standard error."""
+    out = sys.stdout
+    try:
+        ours = redirect and out.fileno() == 1
+    except (OSError, ValueError, AttributeError):
+        ours = False
+    if not ours:
+        yield out
+        return
+    out.flush()
+    with os.fdopen(os.dup(1), "w", encoding=out.encoding, errors="backslashreplace") as answers:
+        os.dup2(2, 1)
+        try:
+            yield answers
+        finally:
+            out.flush()
+            os.dup2(answers.fileno(), 1)
+
+
+def _set_up_logging(*, verbose: bool) -> None:
+    log = logging.getLogger("toolsmith")
+    if verbose:
+        logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+        log.setLevel(logging.DEBUG)
+    else:
+        # Without a handler, Python would print errors of tools, which the trace shows already.
+        log.addHandler(logging.NullHandler())
