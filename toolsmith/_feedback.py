@@ -1,0 +1,253 @@
+"""Every sentence that a model reads from this framework; nothing else writes to it.
+
+One form: was the tool run; what exactly is wrong; what next. No stack traces, no class names, no links, no apology.
+Every text is bounded, whatever the input, and the same for every service. To localise or to rephrase, subclass
+`Feedback` and hand an object of it to the agent. What concerns arguments alone is in the parent, `_wording.Wording`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from toolsmith._problems import Broken, BrokenKind, Hint, Problem
+from toolsmith._repair import nearest
+from toolsmith._shapes import Shapes
+from toolsmith._wording import MAX_TEXT, Wording, shortened
+
+if TYPE_CHECKING:
+    from toolsmith.errors import ToolError
+    from toolsmith.messages import ToolResult
+
+_TOOLS_SHOWN: Final = 30
+
+_HINTS: Mapping[Hint, str] = {
+    "": "",
+    "single_quotes": "Names and strings stand in double quotes.",
+    "python_words": "JSON writes true, false and null.",
+    "comment": "JSON has no comments.",
+    "trailing_comma": "There must be no comma after the last entry.",
+    "bare_key": "Names stand in double quotes.",
+    "control": "Inside a string a line break is written \\n and a tab \\t.",
+    "escape": "Inside a string a backslash is written \\\\.",
+    "quote": 'Inside a string a double quote is written \\".',
+}
+
+
+class Feedback(Wording):
+    """What the model reads, one method for each occasion. It has no state."""
+
+    # ---- arguments
+
+    def broken_json(self, tool: str, broken: Broken) -> str:
+        """The arguments are not JSON."""
+        return f"`{tool}` was not run, because its arguments are not valid JSON: {self._breakage(broken)}"
+
+    def _breakage(self, broken: Broken) -> str:
+        kind: BrokenKind = broken.kind
+        near = f"near {json.dumps(broken.before + broken.after, ensure_ascii=False)}" if broken.position >= 0 else ""
+        at = f"at character {broken.position + 1:,}, {near}" if near else "at an unknown place"
+        match kind:
+            case "cut_off":
+                return (
+                    f"the text was cut off after {broken.position:,} characters, {near}. "
+                    "Send the whole JSON object again; if it is long, send less at a time."
+                )
+            case "syntax":
+                hint = f" {_HINTS[broken.hint]}" if broken.hint else ""
+                return f"it breaks {at}.{hint} Send one JSON object, correctly quoted."
+            case "text_after":
+                return f"other text follows the JSON, {at}. Send the JSON object alone."
+            case "several":
+                return (
+                    f"a second JSON value begins {at}. Send one JSON object; make one call for each set of arguments."
+                )
+            case "constants":
+                names = ", ".join(broken.names[:3])
+                return (
+                    f"it holds {names}, which JSON does not have. Send a real number, or null where that is accepted."
+                )
+            case "duplicates":
+                return f"{self.names(broken.names, 5)} is given more than once in one object. Send each name once."
+            case "surrogate":
+                return f"it holds half of a character {at}. Send the character itself, or leave it out."
+            case "digits":
+                return f"it holds a whole number of more than {broken.size:,} digits. Send a shorter one."
+            case "depth":
+                return f"it is nested more than {broken.size} levels deep. Send a flatter JSON object."
+            case "size":
+                return f"it is longer than {broken.size:,} characters. Send less at a time."
+            case "encoding":
+                return "it is not valid Unicode text. Send it as UTF-8."
+            case "shape":
+                return f"{shortened(broken.message, 300)} Send it as the tool's schema says."
+
+    def bad_arguments(self, tool: str, problems: Sequence[Problem]) -> str:
+        """The arguments are JSON, but not what the tool takes."""
+        shapes = Shapes(problems[0].root)
+        told = [shortened(self.problem(tool, p, shapes), 700) for p in problems]
+        if len(told) == 1:
+            return f"`{tool}` was not run. {told[0]} Correct this and call `{tool}` again."
+        head = f"`{tool}` was not run. There are {len(told)} problems with its arguments:"
+        tail = f"\nCorrect all of them and call `{tool}` again."
+        return head + self.listed(told, MAX_TEXT - len(head) - len(tail) - 40) + tail
+
+    def check_crashed(self, tool: str, reference: str) -> str:
+        """The tool's own check of its arguments failed."""
+        return (
+            f"`{tool}` was not run: the check of its arguments failed inside the tool (reference {reference}). "
+            "Try other arguments or another way; the same call would fail again."
+        )
+
+    # ---- calls that are refused
+
+    def unknown_tool(self, name: str, available: Sequence[str]) -> str:
+        """No tool has the name that was called."""
+        words = f"Nothing was run: there is no tool named `{shortened(name, 80)}`."
+        if not available:
+            return f"{words} There are no tools in this run. Answer without one."
+        if near := nearest(name, available):
+            words += f" Did you mean `{near}`?"
+        return f"{words} The tools are {self.names(available, _TOOLS_SHOWN)}."
+
+    def tool_limit(self, tool: str, limit: int) -> str:
+        """The tool has been called as often as it may be in one run."""
+        times = "once" if limit == 1 else f"{limit:,} times"
+        used = "that call is" if limit == 1 else "all of these calls are"
+        if limit == 0:
+            return f"`{tool}` was not run: it may not be called in this run. Use another tool, or answer without it."
+        return (
+            f"`{tool}` was not run: it may be called {times} in a run, and {used} used. "
+            "Go on with the results you have, use another tool, or answer without it."
+        )
+
+    def run_limit(self, tool: str, limit: int) -> str:
+        """The run has made as many calls as it may."""
+        return (
+            f"`{tool}` was not run: this run may make {self.counted(limit, 'tool call')}, and none is left. "
+            "Answer with what you have, and say what is missing."
+        )
+
+    def cut_off(self, tool: str, size: int) -> str:
+        """The output limit cut the turn in which the call stood."""
+        return (
+            f"`{tool}` was not run: your message reached its length limit after {size:,} characters of arguments, "
+            "so the call may be incomplete. Call it again with less: shorter arguments, or several smaller calls."
+        )
+
+    def not_run(self, tool: str) -> str:
+        """The turn did not end in a way that lets its calls run, or the run is closing."""
+        return f"`{tool}` was not run: no more tools are run at this point. Answer with what you have."
+
+    def denied(self, tool: str, reason: str = "") -> str:
+        """The user did not allow the call."""
+        why = f" Their reason: {shortened(reason, 500)}" if reason else ""
+        return f"`{tool}` was not run: the user did not allow it.{why} Do not repeat this call; go another way or ask."
+
+    # ---- calls that failed
+
+    def timed_out(self, tool: str, seconds: float) -> str:
+        """The tool gave no result in time."""
+        return (
+            f"`{tool}` gave no result within {self.duration(seconds)}. It may still be running and may "
+            "still take effect: check what it has done before you call it again, or ask it for less."
+        )
+
+    def duration(self, seconds: float) -> str:
+        """A span of time, short."""
+        return self.counted(round(seconds, 1) if seconds != int(seconds) else int(seconds), "second")
+
+    def cancelled(self, tool: str) -> str:
+        """The call was cancelled while it ran."""
+        return (
+            f"`{tool}` was cancelled before it ended. It may have taken effect in part: check before you call it again."
+        )
+
+    def crashed(self, tool: str, reference: str) -> str:
+        """The tool raised something that was not meant for the model."""
+        return (
+            f"`{tool}` was run and failed with an internal error (reference {reference}). It may have taken effect in "
+            "part. The same call would most likely fail again: try another way, or report it with its reference."
+        )
+
+    def tool_error(self, tool: str, error: ToolError, *, visible: Collection[str] | None = None) -> str:
+        """The tool said itself what went wrong.
+
+        Args:
+            tool: its name.
+            error: what it raised.
+            visible: the tools of this run; a remedy that is not among them is not named. None for all.
+        """
+        from toolsmith.errors import ModelRetry
+
+        words = f"`{tool}` failed: {shortened(error.message, 4_000).rstrip()}"
+        words += "" if words.endswith((".", "!", "?")) else "."
+        if error.hint:
+            words += f" {shortened(error.hint, 1_000)}"
+        if error.use and (visible is None or error.use in visible):
+            given = f" with {_json(dict(error.arguments), 1_000)}" if error.arguments else ""
+            words += f" Call `{error.use}`{given} next."
+        if isinstance(error, ModelRetry):
+            words += f" Call `{tool}` again with other arguments."
+        return words
+
+    def unserialisable(self, tool: str, reason: str = "") -> str:
+        """The tool ran, but what it gave back cannot be shown."""
+        why = f" ({shortened(reason, 300)})" if reason else ""
+        return (
+            f"`{tool}` was run, but its result cannot be shown: it is not JSON data{why}. It may have taken effect. "
+            "The same call would give the same: get what you need another way, or go on without it."
+        )
+
+    # ---- results
+
+    def result_text(self, result: ToolResult) -> str:
+        """What the model reads of a success: a string as it is, other data as JSON, then the notes."""
+        data = result.data
+        if data is None:
+            text = "Done. There is no result to show."
+        elif isinstance(data, str):
+            text = data or "(an empty text)"
+        else:
+            text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        return "\n\n".join([text, *(f"Note: {n}" for n in result.notes)])
+
+    def cut_result(self, tool: str, text: str, limit: int) -> str:
+        """A result too long to be shown: its head and its tail, and what is missing between."""
+        note = (
+            f"\n[... {len(text):,} characters in all; the middle is left out. "
+            f"To see it, call `{tool}` for a smaller part. ...]\n"
+        )
+        room = max(limit - len(note), 0)
+        head = room * 4 // 5
+        tail = room - head
+        return text[:head] + note + (text[-tail:] if tail else "")
+
+    def closing(self, reason: str) -> str:
+        """The run's own budget has ended; this asks for the answer.
+
+        Args:
+            reason: "turn_limit", "call_limit", "token_limit" or "time_limit".
+        """
+        what = {
+            "turn_limit": "its last turn",
+            "call_limit": "the end of its tool calls",
+            "token_limit": "the end of its token budget",
+            "time_limit": "the end of its time",
+        }.get(reason, "its end")
+        return (
+            f"This run has reached {what}: no more tools can be called. "
+            "Answer now with what you have. Say plainly what is missing or uncertain."
+        )
+
+
+def _json(value: Any, most: int) -> str:
+    try:
+        return shortened(json.dumps(value, ensure_ascii=False), most)
+    except (TypeError, ValueError):
+        return "the arguments that its description names"
+
+
+FEEDBACK: Final = Feedback()
+"""The words that are used unless others are given."""

@@ -1,0 +1,236 @@
+"""From a validator's refusal to `Problem`s: finds the place in the arguments that was meant, and the schema for it.
+
+Pydantic mixes the names of union branches, validators and classes into its locations; none of them may reach a model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, cast, get_args
+
+from pydantic_core import ValidationError, core_schema
+
+from toolsmith._problems import ABSENT, Findings, Kind, Path, Problem, Schema
+from toolsmith._repair import MAX_PROBLEMS
+from toolsmith._shapes import Shapes, dict_of, json_type, list_of
+
+_MOST_ERRORS: Final = 5_000
+"""Above this many the details of a refusal are not asked for, if there is something else to say."""
+_STEPS: Final = 2_000
+
+_CORE_TYPES: frozenset[str] = frozenset(get_args(core_schema.ErrorType))
+
+# What a reading of the schema finds by itself, and says better: for the branch that was meant only.
+_STRUCTURAL: Mapping[str, Kind] = {
+    "missing": "missing",
+    "missing_argument": "missing",
+    "missing_keyword_only_argument": "missing",
+    "missing_positional_only_argument": "missing",
+    "extra_forbidden": "unknown",
+    "unexpected_keyword_argument": "unknown",
+    "unexpected_positional_argument": "count",
+    "literal_error": "value",
+    "enum": "value",
+    "union_tag_invalid": "mismatch",
+    "union_tag_not_found": "mismatch",
+    "int_from_float": "type",
+    "none_required": "type",
+    "greater_than": "range",
+    "greater_than_equal": "range",
+    "less_than": "range",
+    "less_than_equal": "range",
+    "finite_number": "overflow",
+    "too_short": "count",
+    "too_long": "count",
+    "string_too_short": "length",
+    "string_too_long": "length",
+    "string_pattern_mismatch": "pattern",
+}
+_OTHER: Mapping[str, Kind] = {
+    "multiple_of": "range",
+    "bytes_too_short": "length",
+    "bytes_too_long": "length",
+    "set_item_not_hashable": "type",
+    "recursion_loop": "type",
+}
+_CUSTOM = frozenset({"value_error", "assertion_error"})
+# A nested ValidationError brings its own decoration along.
+_DECORATION = re.compile(r"\s*For further information visit \S+|\s*\[type=\w+, input_value=.*?, input_type=\w+\]")
+
+
+class Refusal(NamedTuple):
+    """One error of a validator.
+
+    Attributes:
+        structural: the schema says it too, so that a reading of the schema finds it.
+        branched: the location went through a branch of a union, maybe not the one that was meant.
+    """
+
+    path: Path
+    kind: Kind
+    sent: Any
+    structural: bool
+    branched: bool = False
+    message: str = ""
+
+
+class Refused(Exception):
+    """What a validator raises that is not pydantic's."""
+
+    def __init__(self, found: Sequence[Refusal]) -> None:
+        super().__init__(f"{len(found)} problems")
+        self.refusals = tuple(found)
+
+
+def refusals(error: Exception, data: Any, *, unless: bool = False) -> Sequence[Refusal]:
+    """What a validator said, as places in the arguments.
+
+    Args:
+        error: what `validate_json` raised.
+        data: the arguments that were validated.
+        unless: there is something to say already, so leave out what would take long.
+    """
+    if isinstance(error, Refused):
+        return error.refusals
+    if not isinstance(error, ValidationError) or (unless and error.error_count() > _MOST_ERRORS):
+        return ()
+    found: list[Refusal] = []
+    for one in error.errors(include_url=False):
+        name = one["type"]
+        location = one["loc"]
+        kind, structural = _kind(name)
+        if location[-1:] == ("[key]",):
+            location, kind = location[:-1], "key"
+        if kind == "missing" and location:
+            path, branched = _place(location[:-1], data, one["input"])
+            found.append(Refusal((*path, location[-1]), kind, ABSENT, structural, branched))
+            continue
+        path, branched = _place(location, data, one["input"] if kind != "key" else ABSENT)
+        message = _words(one) if kind == "custom" else ""
+        found.append(Refusal(path, kind, one["input"], structural, branched, message))
+    return found
+
+
+def _kind(name: str) -> tuple[Kind, bool]:
+    """What sort of problem an error type of pydantic is, and whether the schema says it too."""
+    if name in _CUSTOM or name not in _CORE_TYPES:
+        return "custom", False
+    if name in _STRUCTURAL:
+        return _STRUCTURAL[name], True
+    if name.endswith("_type"):
+        return "type", True
+    return _OTHER.get(name, "format"), False
+
+
+def _words(one: Any) -> str:
+    """The words of the tool's own check."""
+    cause = one.get("ctx", {}).get("error")
+    text = str(cause) if one["type"] in _CUSTOM and isinstance(cause, Exception) else str(one["msg"])
+    return _DECORATION.sub("", text).strip()
+
+
+def _place(location: Sequence[int | str], data: Any, sent: Any) -> tuple[Path, bool]:
+    """The place in the data that a location means, and whether parts of it were no keys or positions.
+
+    Every part is tried as a step into the data first; a text may also be the name of a branch, and is passed over then.
+    The value that is found must be the one that the error tells of.
+    """
+    steps = _STEPS
+
+    def walk(index: int, node: Any, path: Path, check: bool) -> Path | None:
+        nonlocal steps
+        steps -= 1
+        if steps < 0:
+            return None
+        if index == len(location):
+            return path if not check or _alike(node, sent) else None
+        part = location[index]
+        if isinstance(part, int) and isinstance(node, list):
+            items = cast("list[Any]", node)
+            return walk(index + 1, items[part], (*path, part), check) if part < len(items) else None
+        if isinstance(node, dict) and str(part) in node:
+            inner = cast("dict[str, Any]", node)[str(part)]
+            if (found := walk(index + 1, inner, (*path, str(part)), check)) is not None:
+                return found
+        return walk(index + 1, node, path, check) if isinstance(part, str) else None
+
+    path = walk(0, data, (), sent is not ABSENT)
+    if path is None:
+        path = walk(0, data, (), False) or ()
+    return path, len(path) != len(location)
+
+
+def _alike(value: Any, sent: Any) -> bool:
+    if isinstance(value, (dict, list)):
+        return isinstance(sent, type(cast("Any", value))) and len(cast("list[Any]", value)) == len(sent)
+    return type(value) is type(sent) and value == sent
+
+
+def combined(found: Findings, refused: Sequence[Refusal], data: Any, shapes: Shapes) -> list[Problem]:
+    """The problems of a reading, and what only the validator knows: formats, and the tool's own checks."""
+    told = list(found.problems)
+    seen = {p.path for p in told}
+    sure = bool(told)
+    # A branch that was not meant complains of its structure, the one that was meant of the content.
+    content = [r for r in refused if not r.structural and not (sure and r.branched)]
+    chosen = content if sure or content else refused
+    for one in chosen:
+        if len(told) >= MAX_PROBLEMS:
+            break
+        if not any(_overlap(one.path, p) for p in seen):
+            seen.add(one.path)
+            told.append(_problem(one, data, shapes))
+    return told
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]
+
+
+def _problem(refusal: Refusal, data: Any, shapes: Shapes) -> Problem:
+    node = node_at(shapes, refusal.path, data)
+    return Problem(refusal.path, refusal.kind, refusal.sent, node, shapes.root, message=refusal.message)
+
+
+def node_at(shapes: Shapes, path: Path, data: Any) -> Schema:
+    """The schema for a place in the arguments; an `anyOf` of all that apply, True where none does."""
+    nodes: list[Schema] = [shapes.root]
+    value: Any = data
+    for part in path:
+        inner: dict[int, Schema] = {}
+        for node in nodes:
+            for candidate in _children(shapes, node, part, value, 0):
+                inner[id(candidate)] = candidate
+        nodes = list(inner.values())
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            value = ABSENT
+    match nodes:
+        case []:
+            return True
+        case [node]:
+            return node
+        case _:
+            return {"anyOf": nodes}
+
+
+def _children(shapes: Shapes, node: Schema, part: str | int, value: Any, depth: int) -> list[Schema]:
+    if depth > 8 or (value is not ABSENT and json_type(value) not in shapes.types(node)):
+        return []
+    found: list[Any] = []
+    for one in shapes.parts(node):
+        if not isinstance(one, Mapping):
+            continue
+        if isinstance(part, str):
+            named = dict_of(one.get("properties"))
+            found.append(named[part] if part in named else one.get("additionalProperties"))
+        else:
+            first = list_of(one.get("prefixItems"))
+            found.append(first[part] if part < len(first) else one.get("items"))
+        for word in ("anyOf", "oneOf"):
+            for branch in list_of(one.get(word)):
+                found += _children(shapes, branch, part, value, depth + 1)
+    return [cast("Schema", f) for f in found if isinstance(f, Mapping) or f is True]
