@@ -1,0 +1,188 @@
+"""A turn in the words of Claude's Messages API: the JSON of a whole answer, and the events of a stream.
+
+Shapes follow the types of the anthropic SDK 2.14 (types/message.py, types/raw_message_stream_event.py).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, cast
+
+from toolsmith.messages import Usage
+from toolsmith.testing.binding import replayed, thinks_by_default, thought_tail
+from toolsmith.testing.recorded import dumps, pieces
+from toolsmith.testing.script import Block, Call, Refuse, Say, Think, Turn
+from toolsmith.testing.speech import Voice
+from toolsmith.testing.wire import sse
+
+_STOP = {
+    "end": "end_turn",
+    "tool_calls": "tool_use",
+    "length": "max_tokens",
+    "context": "model_context_window_exceeded",
+    "refusal": "refusal",
+    "filter": "refusal",
+    "pause": "pause_turn",
+    "unknown": "a_reason_of_the_future",
+}
+
+
+def _message(voice: Voice, blocks: list[dict[str, Any]]) -> dict[str, Any]:
+    turn = voice.turn
+    found: dict[str, Any] = {
+        "id": voice.ids.new("msg_01"),
+        "type": "message",
+        "role": "assistant",
+        "model": voice.request.model,
+        "content": blocks,
+        "stop_reason": turn.raw_stop or _STOP[turn.stop],
+        "stop_sequence": None,
+        "usage": _usage(voice.usage),
+    }
+    details = _stop_details(turn)
+    return found | ({"stop_details": details} if details else {})
+
+
+def body(voice: Voice) -> bytes:
+    """The answer at once."""
+    return dumps(_message(voice, [block for block, _ in _blocks(voice)])).encode()
+
+
+def events(voice: Voice) -> Iterator[bytes]:
+    """The same answer as a stream."""
+    blocks = list(_blocks(voice))
+    whole = _message(voice, [block for block, _ in blocks])
+    start: dict[str, Any] = {**whole, "content": [], "stop_reason": None}
+    start.pop("stop_details", None)
+    start["usage"] = {**whole["usage"], "output_tokens": 1}
+    start["usage"].pop("output_tokens_details", None)
+    yield _event("message_start", message=start)
+    for index, (block, text) in enumerate(blocks):
+        yield from _block_events(voice, index, block, text)
+        if index == 0:
+            yield _event("ping")
+    delta = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
+    if "stop_details" in whole:
+        delta["stop_details"] = whole["stop_details"]
+    yield _event("message_delta", delta=delta, usage=whole["usage"])
+    yield _event("message_stop")
+
+
+def _blocks(voice: Voice) -> Iterator[tuple[dict[str, Any], str]]:
+    """Each block, and beside it the text that its stream is made of."""
+    request, parts = voice.request, voice.turn.parts
+    conversation = replayed(request.body)
+    if not any(isinstance(part, Think) for part in parts) and thinks_by_default(request.body):
+        parts = (Think(), *parts)
+    thought = False
+    for part in parts:
+        text = ""
+        match part:
+            case Say():
+                block, text = {"type": "text", "text": part.text}, part.text
+            case Think(redacted=True):
+                thought, block = True, {"type": "redacted_thinking", "data": conversation.sign("")}
+            case Think():
+                thought, text = True, part.text
+                block = {"type": "thinking", "thinking": text, "signature": conversation.sign(text)}
+            case Call():
+                text = voice.text(part)
+                tail = thought_tail(request.model) if thought else ""
+                block = {
+                    "type": "tool_use",
+                    "id": voice.ids.new("toolu_01", tail) if part.id is None else part.id,
+                    "name": part.name,
+                    "input": _object(text),
+                    "caller": {"type": "direct"},
+                }
+            case Refuse():
+                continue  # says nothing: it is a stop reason with details
+            case Block():
+                block = dict(part.raw)
+                text = _streamed_text(block)
+        conversation.add("assistant", block)
+        yield block, text
+    if voice.turn.stop == "pause":
+        query = {"query": "what was asked for"}
+        block = {
+            "type": "server_tool_use",
+            "id": voice.ids.new("srvtoolu_01"),
+            "name": "web_search",
+            "input": query,
+            "caller": {"type": "direct"},
+        }
+        yield block, dumps(query)
+
+
+def _block_events(voice: Voice, index: int, block: dict[str, Any], text: str) -> Iterator[bytes]:
+    def delta(kind: str, **what: str) -> bytes:
+        return _event("content_block_delta", index=index, delta={"type": kind, **what})
+
+    chop = voice.how.chop
+    match block["type"]:
+        case "text":
+            yield _event("content_block_start", index=index, content_block={**block, "text": ""})
+            for piece in pieces(text, chop):
+                yield delta("text_delta", text=piece)
+        case "thinking":
+            yield _event("content_block_start", index=index, content_block={**block, "thinking": "", "signature": ""})
+            for piece in pieces(text, chop):
+                yield delta("thinking_delta", thinking=piece)
+            yield delta("signature_delta", signature=block["signature"])
+        case "tool_use" | "server_tool_use":
+            yield _event("content_block_start", index=index, content_block={**block, "input": {}})
+            yield delta("input_json_delta", partial_json="")
+            # a call without arguments has no further delta
+            for piece in pieces("" if text == "{}" else text, chop):
+                yield delta("input_json_delta", partial_json=piece)
+        case _:
+            yield _event("content_block_start", index=index, content_block=block)
+    yield _event("content_block_stop", index=index)
+
+
+def _streamed_text(block: dict[str, Any]) -> str:
+    match block.get("type"):
+        case "text" | "thinking" as kind:
+            return str(block.get(kind, ""))
+        case "tool_use" | "server_tool_use":
+            return dumps(block.get("input", {}))
+        case _:
+            return ""
+
+
+def _object(text: str) -> dict[str, Any]:
+    """Arguments as the object that an answer at once holds: text that is no object arrives as an empty one."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _stop_details(turn: Turn) -> dict[str, Any] | None:
+    if turn.stop not in ("refusal", "filter"):
+        return None
+    said = next((part for part in turn.parts if isinstance(part, Refuse)), Refuse())
+    return {"type": "refusal", "category": said.category, "explanation": said.text or None}
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    fresh = max(usage.input_tokens - usage.cached_tokens - usage.cache_write_tokens, 0)
+    return {
+        "input_tokens": fresh,
+        "cache_creation_input_tokens": usage.cache_write_tokens,
+        "cache_read_input_tokens": usage.cached_tokens,
+        "cache_creation": {
+            "ephemeral_5m_input_tokens": usage.cache_write_tokens,
+            "ephemeral_1h_input_tokens": 0,
+        },
+        "output_tokens": usage.output_tokens,
+        "output_tokens_details": {"thinking_tokens": usage.reasoning_tokens},
+        "service_tier": "standard",
+        "inference_geo": "global",
+    }
+
+
+def _event(kind: str, **more: Any) -> bytes:
+    return sse(kind, {"type": kind, **more})

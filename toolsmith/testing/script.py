@@ -1,0 +1,330 @@
+"""What a scripted model says, turn by turn, in words that belong to no API.
+
+A *turn* is one answer to one request. It is made of parts (`say`, `think`, `call`, `refuse`, `block`), or it is a fault
+(`fail`, `drop`, `html`, `garbage`). `deliver` says how the answer travels: late, slowly, in pieces, cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from toolsmith.errors import ErrorCategory, ToolsmithError
+from toolsmith.messages import Stop, Usage
+
+if TYPE_CHECKING:
+    from toolsmith.testing.recorded import Recorded
+
+Api = Literal["anthropic", "openai", "openai-chat"]
+
+Quirk = Literal[
+    "no_index",  # tool-call deltas without `index`
+    "same_index",  # every call has index 0
+    "no_id",  # calls without an id
+    "repeat_names",  # id and name again in every delta
+    "dict_arguments",  # arguments as an object, not as JSON text
+    "no_usage",  # no usage, asked for or not
+    "no_done",  # the stream ends without `[DONE]`
+    "no_finish",  # no finish_reason at all
+    "finish_stop",  # finish_reason "stop" although there are calls
+]
+
+
+class ScriptError(ToolsmithError):
+    """The script asks for something that this API cannot say. A mistake of the test, not of the code under test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Words of the answer. `phase` is OpenAI's label of a message; None lets the scripted model choose."""
+
+    text: str
+    phase: Literal["commentary", "final_answer"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Think:
+    """Reasoning. The scripted model signs or encrypts it, and refuses it when it comes back altered."""
+
+    text: str = ""
+    redacted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call.
+
+    Attributes:
+        name: the tool's name; it may be one that does not exist.
+        arguments: a mapping is written as a model writes it in the mode that the request offers (in OpenAI's strict
+            mode a left-out optional parameter becomes null, a dict a list of pairs); a str goes onto the wire as it is.
+        id: the call's id, None for a new one.
+        keep: only so many characters of the arguments are written, as when the output limit cuts a call.
+    """
+
+    name: str
+    arguments: Mapping[str, Any] | str
+    id: str | None = None
+    keep: int | None = None
+
+    def with_id(self, id: str) -> Call:
+        """The same call under an id of your choice, also an empty or a repeated one."""
+        return replace(self, id=id)
+
+    def cut(self, keep: int) -> Call:
+        """The same call, its arguments cut off after `keep` characters; put it into `turn(..., stop="length")`."""
+        return replace(self, keep=keep)
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """The model declines, in the way of each API."""
+
+    text: str = ""
+    category: str = "general_harms"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block (Claude), an item (Responses) or extra keys of the message (Chat), exactly as given."""
+
+    raw: Mapping[str, Any]
+
+
+Part = Say | Think | Call | Refuse | Block
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """How an answer travels; see `deliver`."""
+
+    delay: float = 0.0
+    pace: float = 0.0
+    chop: int | Callable[[str], Sequence[str]] = 7
+    packet: int | None = None
+    cut: int | None = None
+    unfinished: bool = False
+    error: ErrorCategory | None = None
+    error_after: int | None = None
+    quirks: frozenset[Quirk] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """An answer; see `turn`."""
+
+    parts: tuple[Part, ...]
+    stop: Stop
+    raw_stop: str | None = None
+    usage: Usage | None = None
+    delivery: Delivery = Delivery()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """No answer of the model: an HTTP error, a page of a proxy, a broken connection; see `fail`, `html`, `drop`."""
+
+    kind: ErrorCategory = "server"
+    status: int | None = None
+    message: str | None = None
+    code: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    body: bytes | None = None
+    content_type: str = "application/json"
+    dropped: bool = False
+    delivery: Delivery = Delivery()
+
+
+Scripted = Part | Turn | Fault | Sequence[Part]
+Answering = Callable[["Recorded"], Scripted]
+Step = Scripted | Answering
+
+
+def say(text: str, *, phase: Literal["commentary", "final_answer"] | None = None) -> Say:
+    """The model answers with these words."""
+    return Say(text, phase)
+
+
+def think(text: str = "", *, redacted: bool = False) -> Think:
+    """The model reasons; with Claude the block is signed, with Responses it is encrypted, and both must come back.
+
+    Args:
+        text: the readable part; current models often show none.
+        redacted: Claude's `redacted_thinking`, which has no readable part.
+    """
+    return Think(text, redacted)
+
+
+def call(name: str, arguments: Mapping[str, Any] | None = None, /, **more: Any) -> Call:
+    """The model asks for a tool call: `call("add", a=1, b=2)`.
+
+    Args:
+        name: the tool's name.
+        arguments: for argument names that Python cannot take as keywords.
+        more: the arguments, as the Python function takes them.
+    """
+    return Call(name, {**(arguments or {}), **more})
+
+
+def raw_call(name: str, text: str) -> Call:
+    """The model asks for a tool call with exactly this text as arguments, valid JSON or not."""
+    return Call(name, text)
+
+
+def refuse(text: str = "I can't help with that.", *, category: str = "general_harms") -> Refuse:
+    """The model declines. `category` is Claude's (cyber, bio, frontier_llm, reasoning_extraction, general_harms)."""
+    return Refuse(text, category)
+
+
+def block(raw: Mapping[str, Any]) -> Block:
+    """Something that only this API knows, or will know one day: `block({"type": "hologram", "data": "..."})`."""
+    return Block(raw)
+
+
+def turn(*parts: Part, stop: Stop | None = None, raw_stop: str | None = None, usage: Usage | None = None) -> Turn:
+    """One answer with its ending.
+
+    Args:
+        parts: what the model says, in order; several calls are parallel calls.
+        stop: why it ended; None for what follows from the parts. "length" cuts it at the output limit, "pause" is
+            Claude's `pause_turn`, "unknown" a reason that no client knows yet.
+        raw_stop: the API's own word instead (`stop_reason`, `incomplete_details.reason`, `finish_reason`).
+        usage: token counts; None for an estimate.
+    """
+    if stop is None:
+        kinds = {type(part) for part in parts}
+        stop = "refusal" if Refuse in kinds else "tool_calls" if Call in kinds else "end"
+    return Turn(parts=parts, stop=stop, raw_stop=raw_stop, usage=usage)
+
+
+def pause(*parts: Part) -> Turn:
+    """Claude pauses a long turn (`pause_turn`); the client sends it back as it is to go on."""
+    return turn(*parts, stop="pause")
+
+
+def fail(
+    kind: ErrorCategory | int = "server",
+    *,
+    message: str | None = None,
+    code: str | None = None,
+    retry_after: float | str | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Fault:
+    """The service answers with an error, in the words and the body of the API at hand.
+
+    Args:
+        kind: a category ("rate_limit", "quota", "overloaded", "context", ...), or an HTTP status.
+        message: other words than the usual ones.
+        code: another error code than the usual one.
+        retry_after: the `retry-after` header, in seconds or as it is.
+        headers: more headers.
+    """
+    more = dict(headers or {})
+    if retry_after is not None:
+        more["retry-after"] = str(retry_after)
+    if isinstance(kind, int):
+        return Fault(kind=_kind_of(kind), status=kind, message=message, code=code, headers=more)
+    if kind == "connection":
+        return drop()
+    if kind == "bad_response":
+        return html(status=200)
+    return Fault(kind=kind, message=message, code=code, headers=more)
+
+
+def drop() -> Fault:
+    """The connection breaks before an answer."""
+    return Fault(kind="connection", dropped=True)
+
+
+def html(status: int = 200, *, title: str = "Sign in to continue") -> Fault:
+    """A proxy answers with a page of its own."""
+    page = f"<!DOCTYPE html>\n<html><head><title>{title}</title></head><body><h1>{title}</h1></body></html>\n"
+    return Fault(kind="bad_response", status=status, body=page.encode(), content_type="text/html; charset=utf-8")
+
+
+def garbage(body: bytes | str, *, status: int = 200, content_type: str = "application/json") -> Fault:
+    """Exactly these bytes as the body, whatever they are: `garbage('{"id": "msg_1", "content": [')`."""
+    data = body.encode() if isinstance(body, str) else body
+    return Fault(kind="bad_response", status=status, body=data, content_type=content_type)
+
+
+def deliver(
+    what: Scripted,
+    *,
+    delay: float = 0.0,
+    pace: float = 0.0,
+    chop: int | Callable[[str], Sequence[str]] = 7,
+    packet: int | None = None,
+    cut: int | None = None,
+    unfinished: bool = False,
+    error: ErrorCategory | None = None,
+    error_after: int | None = None,
+    quirks: Sequence[Quirk] = (),
+) -> Turn | Fault:
+    """How an answer travels.
+
+    Args:
+        what: the turn.
+        delay: seconds before the first byte.
+        pace: seconds between two chunks of a stream.
+        chop: characters of one delta of a stream, or a function that cuts a text into pieces.
+        packet: bytes of one chunk on the wire, cut anywhere, also inside an event or a character.
+        cut: the connection breaks after so many bytes of the body.
+        unfinished: the answer ends early without any error: a stream before its terminal event, a body in mid-JSON.
+        error: the service reports this error inside the stream; where nothing is streamed, as an HTTP error.
+        error_after: after how many events of the stream; None for halfway.
+        quirks: ways of servers that are only nearly compatible (Chat Completions).
+    """
+    how = Delivery(
+        delay=delay,
+        pace=pace,
+        chop=chop,
+        packet=packet,
+        cut=cut,
+        unfinished=unfinished,
+        error=error,
+        error_after=error_after,
+        quirks=frozenset(quirks),
+    )
+    return replace(as_answer(what), delivery=how)
+
+
+def as_answer(what: Scripted) -> Turn | Fault:
+    """A part or a list of parts as a turn; turns and faults as they are."""
+    match what:
+        case Turn() | Fault():
+            return what
+        case Say() | Think() | Call() | Refuse() | Block():
+            return turn(what)
+        case _:
+            return turn(*what)
+
+
+def by_turn(steps: Sequence[Step]) -> Answering:
+    """A script that reads from each request how far its conversation is: step n answers the n-th turn of the model.
+
+    Unlike a plain list it keeps no count, so that one scripted model serves many runs at the same time.
+    """
+
+    def answer(request: Recorded) -> Scripted:
+        if request.turn >= len(steps):
+            raise ScriptError(f"The script has {len(steps)} turns, and the model is asked for turn {request.turn + 1}.")
+        step = steps[request.turn]
+        return step(request) if callable(step) else step
+
+    return answer
+
+
+def _kind_of(status: int) -> ErrorCategory:
+    kinds: dict[int, ErrorCategory] = {
+        401: "auth",
+        403: "auth",
+        404: "not_found",
+        408: "timeout",
+        429: "rate_limit",
+        503: "overloaded",
+        504: "timeout",
+        529: "overloaded",
+    }
+    return kinds.get(status, "server" if status >= 500 else "bad_request")
