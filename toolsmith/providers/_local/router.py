@@ -1,0 +1,139 @@
+"""Which tool a request asks for: static embeddings of the request and of "name: description", and what can be filled.
+
+A score is a cosine of the whole texts, plus a part of how well the single words meet, moved by plain evidence: a tool
+that needs a number cannot be meant by a text without one; a tool one of whose values the text names is more likely
+meant. The weights were set on the tuning set of `benchmarks/local_model.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from toolsmith.providers._local.candidates import Source, mentions, stems, strings
+from toolsmith.providers._local.fields import Field, read
+from toolsmith.providers._local.spans import EDGE_WORDS, Reading
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Embed = Callable[[str], NDArray[np.float32]]
+
+THRESHOLD = 0.20
+"""Below this score no tool is meant."""
+
+_WORDS_WEIGHT = 0.3
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool as this model sees it."""
+
+    name: str
+    description: str
+    fields: tuple[Field, ...]
+
+    @classmethod
+    def read(cls, name: str, description: str, schema: Mapping[str, Any]) -> Tool:
+        return cls(name, description, read(schema))
+
+    @property
+    def title(self) -> str:
+        """The name in words."""
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", self.name).replace("_", " ")
+
+    @property
+    def lead(self) -> str:
+        """The first paragraph of the description; what follows is about details."""
+        return self.description.strip().split("\n\n")[0]
+
+    @cached_property
+    def summary(self) -> str:
+        """What is compared with a request."""
+        names = " ".join(f.name.replace("_", " ") for f in self.fields)
+        return f"{self.title}: {self.lead} {names}".strip()
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """Stems of the words that describe this tool."""
+        return stems(self.title, self.lead, *(f.name for f in self.fields))
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """The best tool for a text, and its score."""
+
+    tool: Tool
+    score: float
+
+    @property
+    def sure(self) -> bool:
+        return self.score >= THRESHOLD
+
+
+class Router:
+    """Finds the tool that a text asks for; remembers what it has seen."""
+
+    def __init__(self, tools: Sequence[Tool], embed: Embed) -> None:
+        self.tools = tuple(tools)
+        self._embed = embed
+        self._seen: dict[str, Routed | None] = {}
+
+    def route(self, text: str) -> Routed | None:
+        """The best tool, whatever its score; None where there are no tools."""
+        if text not in self._seen:
+            scored = [Routed(tool, self.score(text, tool)) for tool in self.tools]
+            self._seen[text] = max(scored, key=lambda r: r.score, default=None)
+        return self._seen[text]
+
+    def score(self, text: str, tool: Tool) -> float:
+        """How likely a text asks for a tool."""
+        plain = without_values(text)
+        whole = float(self._embed(plain) @ self._embed(tool.summary))
+        return whole + _WORDS_WEIGHT * self._by_words(plain, tool) + evidence(text, tool)
+
+    def _by_words(self, text: str, tool: Tool) -> float:
+        """The mean over the words of a text of how near the nearest word of the tool comes."""
+        import numpy as np
+
+        asked, offered = _content(text), _content(tool.summary)
+        if not asked or not offered:
+            return 0.0
+        matrix = np.stack([self._embed(w) for w in offered])
+        return float(np.mean([(matrix @ self._embed(w)).max() for w in asked]))
+
+
+def evidence(text: str, tool: Tool) -> float:
+    """What the text holds or lacks of the tool's arguments, and of its name."""
+    source = Source(Reading(text), tool.vocabulary)
+    found = 0.0
+    for f in tool.fields:
+        given = f.optional or f.nullable
+        match f.kind:
+            case "enum":
+                found += 0.12 if mentions(f, source) else (0.0 if given else -0.2)
+            case "integer" | "number" if not given:
+                found += 0.03 if source.reading.numbers else -0.2
+            case "string" if not given and f.format in ("email", "uri", "uuid", "date", "date-time"):
+                found += 0.1 if strings(f, source) else -0.2
+            case _:
+                pass
+    said = {w.bare for w in source.reading.words} - EDGE_WORDS
+    return found + 0.04 * len(stems(*said) & stems(tool.title))
+
+
+def without_values(text: str) -> str:
+    """A request without quoted passages, numbers and codes: they say nothing about what is to be done."""
+    reading = Reading(text)
+    for quoted in reversed(reading.quoted):
+        text = text[: quoted.start] + text[quoted.end :]
+    return " ".join(w for w in text.split() if not any(c.isdigit() for c in w)) or reading.text
+
+
+def _content(text: str) -> list[str]:
+    words = [w.bare for w in Reading(text).words]
+    return [w for w in words if w not in EDGE_WORDS and not any(c.isdigit() for c in w)]

@@ -1,0 +1,76 @@
+"""The wire form of the embedded model: our own, small, JSON.
+
+A request:  {"model", "instructions", "tools": [{"name", "description", "parameters"}], "tool_choice", "settings",
+            "stream", "messages": [...]}
+Messages:   {"role": "user", "text"}
+            {"role": "assistant", "content": [{"type": "text", "text"} | {"type": "tool_call", "id", "name", "arguments"}]}
+            {"role": "tool", "results": [{"call_id", "name", "text", "is_error"}]}
+An answer:  {"model", "stop": "end" | "tool_calls" | "length", "content": [...], "usage": {"input_tokens", ...}}
+A stream:   a JSON object a line: {"event": "text", "text"}, {"event": "call", "id", "name"},
+            {"event": "arguments", "id", "text"}, and at last {"event": "done", "reply": <an answer>}.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from toolsmith.messages import Message, Text, ToolCall, ToolOutput
+
+
+def packed(value: Any) -> bytes:
+    """Compact JSON."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def message(given: Message) -> bytes:
+    """A neutral message; b"" where nothing of it concerns this model (reasoning, another service's blocks)."""
+    match given.role:
+        case "user":
+            return packed({"role": "user", "text": given.text})
+        case "assistant":
+            content = [part for p in given.parts if (part := _part(p)) is not None]
+            return packed({"role": "assistant", "content": content}) if content else b""
+        case "tool":
+            results = [
+                {"call_id": p.call_id, "name": p.name, "text": p.text, "is_error": p.is_error}
+                for p in given.parts
+                if isinstance(p, ToolOutput)
+            ]
+            return packed({"role": "tool", "results": results})
+
+
+def _part(part: object) -> dict[str, Any] | None:
+    match part:
+        case Text(text):
+            return {"type": "text", "text": text}
+        case ToolCall(call_id, name, arguments):
+            return {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments}
+        case _:
+            return None
+
+
+def reply(content: Mapping[str, Any], *, model: str, stop: str, input_tokens: int, output_tokens: int) -> bytes:
+    """An answer of one part."""
+    usage = {"input_tokens": input_tokens, "output_tokens": output_tokens}
+    return packed({"model": model, "stop": stop, "content": [content], "usage": usage})
+
+
+def event(kind: str, **members: Any) -> bytes:
+    """A line of a stream."""
+    return packed({"event": kind, **members}) + b"\n"
+
+
+def next_id(messages: Sequence[Mapping[str, Any]]) -> str:
+    """An id that no call of the history has; the same for the same history."""
+    used = {
+        part.get("id")
+        for m in messages
+        if m.get("role") == "assistant"
+        for part in cast("Sequence[Mapping[str, Any]]", m.get("content") or ())
+    }
+    number = sum(1 for i in used if i) + 1
+    while f"local_{number}" in used:
+        number += 1
+    return f"local_{number}"
