@@ -207,9 +207,10 @@ def _tuple(compiler: Compiler, node: Node, path: str) -> Wire:
         members.append(member)
     wanted = [m.sent for m in members if compiler.rules.optional == "null" or not m.optional]
     tail, item = "", None
-    if isinstance(rest, dict):
+    tail_items = as_node(rest)
+    if tail_items is not None:
         tail = "rest"
-        wire = compiler.value(rest, f"{path}[]")
+        wire = compiler.value(tail_items, f"{path}[]")
         properties[tail], item = {"type": "array", "items": wire.sealed()}, wire.decoder
         wanted.append(tail)
     bounds = {k: v for k, v in node.items() if not (k == "minItems" and v <= len(prefix)) and k != "maxItems"}

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, cast
 
-from toolsmith._jsonschema import Node, as_list, def_name
+from toolsmith._jsonschema import Node, as_list, as_node, def_name
 from toolsmith._merge import json_equal
 
 
@@ -121,10 +121,11 @@ class PairsDecoder:
     wrapped: str = ""
 
     def decode(self, value: Any, path: str) -> Any:
-        if self.wrapped and isinstance(value, dict) and value.keys() == {self.wrapped}:
-            value = cast("Node", value)[self.wrapped]
+        held = as_node(value)
+        if held is not None and self.wrapped and held.keys() == {self.wrapped}:
+            value = held[self.wrapped]
         if not isinstance(value, list):
-            return value
+            return held if held is not None else value
         pairs = as_list(cast("Any", value))
         if not all(isinstance(p, dict) and p.keys() == {"key", "value"} and isinstance(p["key"], str) for p in pairs):
             return pairs

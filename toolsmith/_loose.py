@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from toolsmith import _schemawords as words
 from toolsmith._decoders import Decoder, Member, ObjectDecoder
-from toolsmith._jsonschema import ANNOTATIONS, LISTS, MAPS, SINGLE, TOLD, Graph, Loss, Node, as_list, def_name
+from toolsmith._jsonschema import ANNOTATIONS, LISTS, MAPS, SINGLE, TOLD, Graph, Loss, Node, as_list, as_node, def_name
 from toolsmith._merge import UnmergeableError, branches_of, flatten, join_descriptions
 from toolsmith._rules import LooseRules
 from toolsmith._wire import SCALARS, nullable, types_of, wire_names
@@ -113,7 +113,8 @@ class _Compiler:
         out: Node = {}
         for key, value in node.items():
             if key in SINGLE:
-                out[key] = self._value(value) if isinstance(value, dict) else value
+                inner = as_node(value)
+                out[key] = value if inner is None else self._value(inner)
             elif key in LISTS:
                 out[key] = [self._value(v) for v in value]
             elif key in MAPS:
@@ -152,7 +153,7 @@ class _Compiler:
         kind = rest[0].get("type")
         if not isinstance(kind, str) or "anyOf" in rest[0]:
             return
-        inner = nullable(rest[0]) if kind in SCALARS else {**rest[0], "type": [kind, "null"]}
+        inner: Node = nullable(rest[0]) if kind in SCALARS else {**rest[0], "type": [kind, "null"]}
         beside = {k: v for k, v in node.items() if k != "anyOf"}
         if "description" in inner and "description" in beside:
             beside["description"] = join_descriptions(beside["description"], inner["description"])

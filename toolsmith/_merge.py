@@ -9,6 +9,7 @@ from toolsmith import _schemawords as words
 from toolsmith._jsonschema import ANNOTATIONS, TOLD, Graph, Node, as_list
 
 _MOST_BRANCHES = 32
+_TOO_MANY = "combines too many alternatives"
 _LOWEST = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"})
 _HIGHEST = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"})
 _FIRST = frozenset({"discriminator", "deprecated", "default"})
@@ -38,7 +39,7 @@ def branches_of(node: Node, graph: Graph) -> list[Node]:
     for key in ("anyOf", "oneOf"):
         if key in node:
             if len(found) * len(node[key]) > _MOST_BRANCHES * 4:
-                raise UnmergeableError("combines too many alternatives")
+                raise UnmergeableError(_TOO_MANY)
             found = [_merge(a, b, graph, 0) if a else b for a in found for b in node[key]]
     if not rest:
         return found
@@ -136,16 +137,12 @@ def _keyword(key: str, a: Any, b: Any, out: Node, graph: Graph, depth: int) -> A
         return max(a, b) if key in _LOWEST else min(a, b)
     if key in {"items", "propertyNames", "unevaluatedProperties", "unevaluatedItems"}:
         return _both(a, b, graph, depth)
-    if key == "prefixItems" and len(a) == len(b):
-        return [_merge(x, y, graph, depth + 1) for x, y in zip(a, b, strict=True)]
+    if key in {"prefixItems", "anyOf", "oneOf"}:
+        return _lists(key, as_list(a), as_list(b), graph, depth)
     if key == "multipleOf" and isinstance(a, int) and isinstance(b, int):
         return lcm(a, b)
     if key == "uniqueItems":
         return bool(a or b)
-    if key in {"anyOf", "oneOf"}:
-        if len(a) * len(b) > _MOST_BRANCHES:
-            raise UnmergeableError("combines too many alternatives")
-        return [_merge(x, y, graph, depth + 1) for x in a for y in b]
     if key in {"pattern", "format", "not", "contains"}:
         out[TOLD] = [*out.get(TOLD, []), *words.constraints({key: b})]
         return a
@@ -154,6 +151,15 @@ def _keyword(key: str, a: Any, b: Any, out: Node, graph: Graph, depth: int) -> A
     if key in _FIRST:
         return a
     raise UnmergeableError(f"combines two schemas that differ in `{key}`")
+
+
+def _lists(key: str, a: list[Any], b: list[Any], graph: Graph, depth: int) -> list[Node]:
+    """Two lists of schemas: alternatives combine each with each, tuple items one with one."""
+    if key != "prefixItems" and len(a) * len(b) <= _MOST_BRANCHES:
+        return [_merge(x, y, graph, depth + 1) for x in a for y in b]
+    if key == "prefixItems" and len(a) == len(b):
+        return [_merge(x, y, graph, depth + 1) for x, y in zip(a, b, strict=True)]
+    raise UnmergeableError("combines tuples of two lengths" if key == "prefixItems" else _TOO_MANY)
 
 
 def _types(a: Any, b: Any) -> Any:

@@ -144,8 +144,8 @@ class _Spent:
 def complexity(schema: Mapping[str, Any]) -> tuple[int, int]:
     """Optional members, and members with alternatives, of a wire schema; each definition counts once.
 
-    The service was seen not to follow references (pydantic-ai 2.68.0, models/_anthropic_schema_limits.py); its page does
-    not say so, and counting them errs on the side of requests that work.
+    The service was seen not to follow references (pydantic-ai 2.68.0, models/_anthropic_schema_limits.py); its page
+    does not say so, and counting them errs on the side of requests that work.
     """
     optional = unions = 0
     for node in nodes(cast("Node", schema)):
@@ -161,8 +161,8 @@ def plan(
     """How a service is told of some tools: the same number, in the same order.
 
     Args:
-        tools: each with its `strict`: True must be strict, False never is, None is where that loses nothing and fits the
-            service's budget; the tools that must be get their place first.
+        tools: each with its `strict`: True must be strict, False never is, None is where that loses nothing and fits
+            the service's budget; the tools that must be get their place first.
         service: who is told.
         demoted: names of tools with `strict=None` that are not to be strict, because the service found the schemas
             together too complex; see `heaviest`.
@@ -177,13 +177,28 @@ def plan(
     for i, (spec, strict) in enumerate(tools):
         if strict is not True:
             continue
-        encoded, why = _strict_form(spec, service)
-        why = why or (encoded and spent.over(encoded.schema, service.ceilings)) or ""
-        if encoded is None or why:
-            problems.append(_refusal(spec, service, why))
-            continue
-        spent.add(encoded.schema)
-        chosen[i] = _offer(spec, service, encoded, "strict: asked for", asked=True)
+        form = _strict_form(spec, service)
+        if isinstance(form, str):
+            problems.append(
+                _refused(
+                    spec,
+                    service,
+                    form,
+                    "Change the type, or leave `strict` unset: its arguments are checked here all the same.",
+                )
+            )
+        elif over := spent.over(form[1].schema, service.ceilings):
+            problems.append(
+                _refused(
+                    spec,
+                    service,
+                    f"it would make {over} that one request may hold",
+                    "Leave `strict` unset on some tools, or offer fewer of them at once.",
+                )
+            )
+        else:
+            spent.add(form[1].schema)
+            chosen[i] = _offer(spec, *form, "strict: asked for", asked=True)
     for i, (spec, strict) in enumerate(tools):
         if i not in chosen and strict is not True:
             chosen[i] = _choose(spec, strict, service, spec.name in demoted, spent)
@@ -197,8 +212,8 @@ def plan(
 def heaviest(offered: Sequence[Offered]) -> tuple[str, ...]:
     """Names of strict tools to demote after a service found the schemas together too complex.
 
-    The heaviest first, until half of what the strict schemas weigh is gone: the request is repeated only once, so it has
-    to fit then. Tools that ask for strict mode are never named; () where no others are strict.
+    The heaviest first, until half of what the strict schemas weigh is gone: the request is repeated only once, so it
+    has to fit then. Tools that ask for strict mode are never named; () where no others are strict.
     """
     weights = {o.spec.name: _weight(o.schema) for o in offered if o.strict}
     total = left = sum(weights.values())
@@ -230,51 +245,40 @@ def _weight(schema: Node) -> int:
     return sum(1 for _ in nodes(schema)) + 5 * (optional + unions)
 
 
-def _strict_form(spec: ToolSpec, service: Service) -> tuple[Encoded | None, str]:
+def _strict_form(spec: ToolSpec, service: Service) -> tuple[Dialect, Encoded] | str:
+    """The strict form of a tool, or why it has none."""
     if service.strict is None:
-        return None, "it has no strict mode"
+        return "it has no strict mode"
     encoded = _encode(service.strict, spec)
-    return (None, str(encoded.fatal[0])) if encoded.fatal else (encoded, "")
+    return str(encoded.fatal[0]) if encoded.fatal else (service.strict, encoded)
 
 
 def _choose(spec: ToolSpec, strict: bool | None, service: Service, demoted: bool, spent: _Spent) -> Offered:
     """A tool that need not be strict."""
     loose = _encode(service.loose, spec)
+    form = _strict_form(spec, service)
     if strict is False:
-        return _offer(spec, service, loose, "loose: asked for")
-    if demoted:
-        return _offer(spec, service, loose, f"loose: {service.name} found the strict schemas together too complex")
-    if not service.strict_unasked:
-        return _offer(
-            spec, service, loose, f"loose: {service.name} often ignore strict mode, so it has to be asked for"
-        )
-    encoded, why = _strict_form(spec, service)
-    if encoded is None:
-        return _offer(spec, service, loose, f"loose: {why}")
-    if over := spent.over(encoded.schema, service.budget):
-        return _offer(spec, service, loose, f"loose: it would make {over} that one request to {service.name} is given")
-    spent.add(encoded.schema)
-    return _offer(spec, service, encoded, "strict: nothing is lost")
+        why = "asked for"
+    elif demoted:
+        why = f"{service.name} found the strict schemas together too complex"
+    elif not service.strict_unasked:
+        why = f"{service.name} often ignore strict mode, so it has to be asked for"
+    elif isinstance(form, str):
+        why = form
+    elif over := spent.over(form[1].schema, service.budget):
+        why = f"it would make {over} that one request to {service.name} is given unasked"
+    else:
+        spent.add(form[1].schema)
+        return _offer(spec, *form, "strict: nothing is lost")
+    return _offer(spec, service.loose, loose, f"loose: {why}")
 
 
-def _offer(spec: ToolSpec, service: Service, encoded: Encoded, reason: str, *, asked: bool = False) -> Offered:
-    strict = reason.startswith("strict")
-    dialect = service.strict if strict and service.strict is not None else service.loose
-    return Offered(
-        spec, strict, encoded.schema, dialect, encoded.exact, reason, encoded.losses, asked=asked, encoded=encoded
-    )
+def _offer(spec: ToolSpec, dialect: Dialect, encoded: Encoded, reason: str, *, asked: bool = False) -> Offered:
+    return Offered(spec, dialect.strict, encoded.schema, dialect, encoded.exact, reason, encoded.losses, asked, encoded)
 
 
-def _refusal(spec: ToolSpec, service: Service, why: str) -> str:
-    if why.endswith(tuple("0123456789")):
-        return (
-            f"Tool {spec.name!r} cannot be strict with {service.name}: it would make {why} that one request may hold. "
-            "Leave `strict` unset on some tools, or offer fewer of them at once."
-        )
-    return (
-        f"Tool {spec.name!r} cannot be strict with {service.name}: {why}. Change the type, or leave `strict` unset: "
-        "its arguments are checked here all the same."
-    )
+def _refused(spec: ToolSpec, service: Service, why: str, way_out: str) -> str:
+    return f"Tool {spec.name!r} cannot be strict with {service.name}: {why}. {way_out}"
 
 
 _cache: dict[tuple[int, str], tuple[Any, Encoded]] = {}

@@ -98,7 +98,7 @@ OPENAI_RULES = Rules(
     limits=SizeLimits(),
 )
 
-# Compatible servers and Azure refuse lengths that api.openai.com takes (Azure: "Structured outputs", unsupported keywords)
+# Compatible servers and Azure refuse lengths that api.openai.com takes (Azure: "Structured outputs", unsupported)
 COMPATIBLE_RULES = Rules(
     optional="null",
     kept=_NUMBER_BOUNDS | {"minItems", "maxItems", "pattern", "format"},

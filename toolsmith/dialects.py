@@ -1,8 +1,8 @@
 """What each service's strict and loose modes accept, and the two-way translation of a tool's schema and arguments.
 
-A tool's own schema is *neutral*: JSON Schema draft 2020-12, as its Python signature says it. A `Dialect` encodes it into
-what one mode of one service takes, tells what that form cannot say, and decodes the arguments that a model sends in that
-form back into arguments of the neutral schema. For every valid value v: decode(v as that mode's model sends it) == v.
+A tool's own schema is *neutral*: JSON Schema draft 2020-12, as its Python signature says it. A `Dialect` encodes it
+into what one mode of one service takes, tells what that form cannot say, and decodes the arguments that a model sends
+in that form into arguments of the neutral schema. For each valid value v: decode(v as the mode's model sends it) == v.
 
     encoded = OPENAI_STRICT.encode(schema)   # .schema goes on the wire, .losses says what it cannot
     OPENAI_STRICT.decode({"limit": None}, schema)   # {}: an optional argument that is null was not given
@@ -18,9 +18,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from toolsmith._decoders import Decoder, DialectError
-from toolsmith._jsonschema import Loss, read
+from toolsmith._jsonschema import Loss
 from toolsmith._loose import compile_loose
 from toolsmith._planner import Ceilings, Offered, Service, StrictReport, heaviest, plan, strict_report
+from toolsmith._reader import read
 from toolsmith._rules import CLAUDE_KEYS, CLAUDE_RULES, COMPATIBLE_RULES, LOCAL_RULES, OPENAI_RULES, LooseRules, Rules
 from toolsmith._strict import compile_strict
 
@@ -144,8 +145,8 @@ LOCAL_STRICT: Dialect = _StrictDialect("local grammar", LOCAL_RULES)
 
 OPENAI = Service("OpenAI", OPENAI_STRICT, OPENAI_LOOSE)
 
-# Hard ceilings: "Structured outputs", "Schema complexity limits" (read 2026-11-30), counted over one request. The budget
-# that is spent unasked is far below, since whole requests fail earlier: 400s on record at 7 to 9 strict tools
+# Hard ceilings: "Structured outputs", "Schema complexity limits" (read 2026-11-30), counted over one request. The
+# budget that is spent unasked is far below, since whole requests fail earlier: 400s on record at 7 to 9 strict tools
 # (anthropic-sdk-typescript#885) and at 13 (alphaXiv/agents#49); Vercel's SDK stops at 10 optional parameters.
 CLAUDE = Service(
     "Claude",
