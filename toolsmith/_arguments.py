@@ -16,7 +16,7 @@ from jiter import from_json
 from pydantic_core import ValidationError, to_json
 
 from toolsmith._feedback import FEEDBACK, Feedback
-from toolsmith._jsontext import MAX_BYTES, MAX_DEPTH, Parsed, may_overflow, parse
+from toolsmith._jsontext import MAX_BYTES, MAX_DEPTH, Parsed, may_be_exact, may_overflow, parse, written
 from toolsmith._problems import ABSENT, Broken, Findings, Path, Problem, Repair
 from toolsmith._refusals import Refused, combined, node_at, refusals
 from toolsmith._repair import Reader
@@ -80,7 +80,7 @@ def check(
         if len(data) <= MAX_BYTES:
             # Parsed twice: pydantic takes the last of two equal names without a word.
             parsed = from_json(data, catch_duplicate_keys=True, allow_inf_nan=False)
-            if not (numbers and may_overflow(data)):
+            if not (numbers and (may_overflow(data) or (decode is not None and may_be_exact(data)))):
                 if decode is not None:
                     data = to_json(decode(parsed))
                 return Checked(validator.validate_json(data, strict=True))
@@ -104,8 +104,7 @@ def _read(
         if isinstance(parsed, Broken):
             return Checked(error=feedback.broken_json(tool_name, parsed))
         reading = _Reading(tool_name, validator, schema, coerce, feedback)
-        reading.repairs += parsed.repairs
-        return reading.result(reading.unwrapped(parsed.value), decode)
+        return reading.result(reading.unwrapped(parsed), decode)
     except RecursionError:
         return Checked(error=feedback.broken_json(tool_name, Broken("depth", size=MAX_DEPTH)))
     except Exception as error:
@@ -127,19 +126,29 @@ class _Reading:
         self._shapes = Shapes(schema)
         self._coerce = coerce
         self._feedback = feedback
+        self._exact = False
 
-    def unwrapped(self, value: Any) -> Any:
-        """The object inside a text that was encoded twice; any other value as it is."""
-        inner = parse(value) if isinstance(value, str) else None
-        if not isinstance(inner, Parsed) or json_type(inner.value) != "object":
-            return value
-        self.repairs += (*inner.repairs, Repair((), "json_text", value, inner.value))
+    def unwrapped(self, parsed: Parsed) -> Any:
+        """The parsed value; of a text that was encoded twice the object inside."""
+        inner = parse(parsed.value) if isinstance(parsed.value, str) else None
+        if isinstance(inner, Parsed) and json_type(inner.value) == "object":
+            self.repairs.append(Repair((), "json_text", parsed.value, inner.value))
+        else:
+            inner = parsed
+        self.repairs += inner.repairs
+        self._exact = inner.exact
         return inner.value
 
     def result(self, value: Any, decode: Decode | None) -> Checked:
         """The values, mended where it is certain how; or the text of all that is wrong."""
         if decode is not None and isinstance(value, dict):
-            value = decode(value)
+            from toolsmith._decoders import DialectError
+
+            try:
+                value = decode(value)
+            except DialectError as error:
+                told = self._feedback.two_meanings(self._tool_name, error.path, error.kind, error.name)
+                return Checked(error=told)
         outcome = self._try(value)
         if isinstance(outcome, Checked):
             return outcome
@@ -158,7 +167,7 @@ class _Reading:
         if infinite(value) is not None:
             return None
         try:
-            values = self._validator.validate_json(to_json(value), strict=True)
+            values = self._validator.validate_json(written(value, exact=self._exact), strict=True)
         except (ValidationError, Refused) as error:
             return error
         return Checked(values, notes=self._feedback.repaired(self.repairs))

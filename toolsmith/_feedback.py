@@ -11,7 +11,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from toolsmith._problems import Broken, BrokenKind, Hint, Problem
+from toolsmith._problems import Broken, Hint, Problem
 from toolsmith._repair import nearest
 from toolsmith._shapes import Shapes
 from toolsmith._wording import MAX_TEXT, Wording, shortened
@@ -45,29 +45,24 @@ class Feedback(Wording):
         return f"`{tool}` was not run, because its arguments are not valid JSON: {self._breakage(broken)}"
 
     def _breakage(self, broken: Broken) -> str:
-        kind: BrokenKind = broken.kind
-        near = f"near {json.dumps(broken.before + broken.after, ensure_ascii=False)}" if broken.position >= 0 else ""
-        at = f"at character {broken.position + 1:,}, {near}" if near else "at an unknown place"
-        match kind:
+        at = self._spot(broken)
+        match broken.kind:
             case "cut_off":
+                size = self.counted(broken.position, "character")
                 return (
-                    f"the text was cut off after {broken.position:,} characters, {near}. "
+                    f"the text was cut off after {size}, at {_excerpt(broken.before)}. "
                     "Send the whole JSON object again; if it is long, send less at a time."
                 )
             case "syntax":
                 hint = f" {_HINTS[broken.hint]}" if broken.hint else ""
                 return f"it breaks {at}.{hint} Send one JSON object, correctly quoted."
             case "text_after":
-                return f"other text follows the JSON, {at}. Send the JSON object alone."
+                return f"other text follows the JSON {at}. Send the JSON object alone."
             case "several":
-                return (
-                    f"a second JSON value begins {at}. Send one JSON object; make one call for each set of arguments."
-                )
+                return f"a second JSON value begins {at}. Send one JSON object; make a call for each set of arguments."
             case "constants":
-                names = ", ".join(broken.names[:3])
-                return (
-                    f"it holds {names}, which JSON does not have. Send a real number, or null where that is accepted."
-                )
+                words = ", ".join(broken.names[:3])
+                return f"it holds {words}, which JSON does not have. Send a number, or null where that is accepted."
             case "duplicates":
                 return f"{self.names(broken.names, 5)} is given more than once in one object. Send each name once."
             case "surrogate":
@@ -75,13 +70,34 @@ class Feedback(Wording):
             case "digits":
                 return f"it holds a whole number of more than {broken.size:,} digits. Send a shorter one."
             case "depth":
-                return f"it is nested more than {broken.size} levels deep. Send a flatter JSON object."
+                return f"it is nested too deeply; {broken.size} levels are the limit. Send a flatter JSON object."
             case "size":
                 return f"it is longer than {broken.size:,} characters. Send less at a time."
             case "encoding":
                 return "it is not valid Unicode text. Send it as UTF-8."
-            case "shape":
-                return f"{shortened(broken.message, 300)} Send it as the tool's schema says."
+
+    def _spot(self, broken: Broken) -> str:
+        if broken.position < 0:
+            return "at an unknown place"
+        after = f" after {_excerpt(broken.before)}" if broken.before.strip() else ""
+        return f"at character {broken.position + 1:,}, at {_excerpt(broken.after)}{after}"
+
+    def two_meanings(self, tool: str, place: str, kind: str, name: str) -> str:
+        """Arguments of a strict mode that cannot be read back.
+
+        Args:
+            tool: its name.
+            place: where in the arguments, as in "shelf.stock".
+            kind: "duplicate_key", a key that stands twice in a list of pairs, or "gap", a fixed list with a hole.
+            name: the key, or the member that is missing.
+        """
+        where = f"`{shortened(place, 160)}`" if place else "The arguments"
+        what = json.dumps(shortened(name, 60), ensure_ascii=False)
+        if kind == "duplicate_key":
+            wrong = f"{where} has the key {what} more than once; send each key once."
+        else:
+            wrong = f"{where} lacks its member {what}, though a later one is there; send all up to the last."
+        return f"`{tool}` was not run. {wrong} Correct this and call `{tool}` again."
 
     def bad_arguments(self, tool: str, problems: Sequence[Problem]) -> str:
         """The arguments are JSON, but not what the tool takes."""
@@ -240,6 +256,12 @@ class Feedback(Wording):
             f"This run has reached {what}: no more tools can be called. "
             "Answer now with what you have. Say plainly what is missing or uncertain."
         )
+
+
+def _excerpt(text: str) -> str:
+    """A piece of the model's text, on one line."""
+    shown = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+    return f"`{shown}`" if shown else "its end"
 
 
 def _json(value: Any, most: int) -> str:

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Final, NamedTuple
+from decimal import Decimal
+from math import isfinite
+from typing import Any, Final, NamedTuple, cast
 
-from jiter import from_json
+from jiter import LosslessFloat, from_json
+from pydantic_core import to_json
 
 from toolsmith._problems import Broken, Hint, Repair
 
@@ -38,11 +41,33 @@ _BIG_CAPITAL_E = re.compile(rb"E[+0-9][0-9]{2}")
 _THREE_DIGITS = re.compile(rb"[0-9]{3}")
 
 
+# Numbers longer than this may say more than a float can keep, which matters to a Decimal.
+_LONG_NUMBER = re.compile(rb"[0-9][0-9.]{16}")
+
+
+class Exact(float):
+    """A number as it was written, where a float keeps less of it."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Exact:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+    def is_integer(self) -> bool:
+        """Whether the number is whole as it was written, not as it was rounded."""
+        return self == self and Decimal(self.text) % 1 == 0
+
+    def __int__(self) -> int:
+        return int(Decimal(self.text))
+
+
 class Parsed(NamedTuple):
-    """JSON that was understood: the value, the bytes that were parsed, and what was forgiven."""
+    """JSON that was understood: the value, whether it holds an `Exact`, and what was forgiven."""
 
     value: Any
-    data: bytes
+    exact: bool = False
     repairs: tuple[Repair, ...] = ()
 
 
@@ -52,6 +77,43 @@ def may_overflow(data: bytes) -> bool:
         return True
     # Of 309 digits in a row every 103rd character meets three.
     return len(data) > 309 and _THREE_DIGITS.search(data[::103]) is not None
+
+
+def may_be_exact(data: bytes) -> bool:
+    """Whether a text may hold a number of which a float keeps less than was written. Often yes for nothing."""
+    return _LONG_NUMBER.search(data) is not None
+
+
+def written(value: Any, *, exact: bool = False) -> bytes:
+    """Parsed JSON as JSON text again; with `exact` each `Exact` as it stood there."""
+    return _written(value).encode() if exact else to_json(value)
+
+
+def _written(value: Any) -> str:
+    match value:
+        case Exact():
+            return value.text
+        case dict():
+            members = cast("dict[str, Any]", value).items()
+            return "{" + ",".join(f"{json.dumps(k)}:{_written(v)}" for k, v in members) + "}"
+        case list():
+            return "[" + ",".join(map(_written, cast("list[Any]", value))) + "]"
+        case _:
+            return json.dumps(value)
+
+
+def _kept(value: Any) -> Any:
+    """Parsed JSON with a plain float wherever that says all that was written, else an `Exact`."""
+    match value:
+        case LosslessFloat():
+            plain, text = float(value), bytes(value).decode()
+            return plain if isfinite(plain) and Decimal(repr(plain)) == Decimal(text) else Exact(text)
+        case dict():
+            return {k: _kept(v) for k, v in cast("dict[str, Any]", value).items()}
+        case list():
+            return [_kept(v) for v in cast("list[Any]", value)]
+        case _:
+            return value
 
 
 def parse(text: str | bytes) -> Parsed | Broken:
@@ -65,14 +127,17 @@ def parse(text: str | bytes) -> Parsed | Broken:
         return Broken("encoding")
     words = words.strip(_SPACE)
     if not words:
-        return Parsed({}, b"{}")
+        return Parsed({})
     repairs: tuple[Repair, ...] = ()
     if fence := _FENCE.fullmatch(words):
         words = fence[1].strip(_SPACE)
         repairs = (Repair((), "fence"),)
     data = words.encode()
     try:
-        return Parsed(from_json(data, catch_duplicate_keys=True, allow_inf_nan=False), data, repairs)
+        if may_be_exact(data):
+            careful = from_json(data, catch_duplicate_keys=True, allow_inf_nan=False, float_mode="lossless-float")
+            return Parsed(_kept(careful), True, repairs)
+        return Parsed(from_json(data, catch_duplicate_keys=True, allow_inf_nan=False), repairs=repairs)
     except ValueError:
         return _diagnose(words)
 

@@ -41,6 +41,8 @@ Kind = Literal[
     "repeated",  # a list whose items must differ
     "key",  # a name in a mapping that its keys do not allow
     "forbidden",  # nothing is accepted there
+    "excluded",  # what `expected` describes is what it must not be
+    "ambiguous",  # several of the shapes fit, where exactly one must
     "mismatch",  # none of several shapes fits
     "custom",  # refused by the tool's own check, whose words are in `message`
 ]
@@ -107,7 +109,6 @@ BrokenKind = Literal[
     "depth",  # nested too deeply; `size` is the limit
     "size",  # too long; `size` is the limit
     "encoding",  # not UTF-8
-    "shape",  # strict-mode arguments that cannot be read back; `message`
 ]
 
 Hint = Literal[
@@ -132,7 +133,6 @@ class Broken:
     hint: Hint = ""
     names: tuple[str, ...] = ()
     size: int = 0
-    message: str = ""
 
 
 @dataclass(slots=True, eq=False)

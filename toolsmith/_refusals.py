@@ -65,6 +65,7 @@ class Refusal(NamedTuple):
     Attributes:
         structural: the schema says it too, so that a reading of the schema finds it.
         branched: the location went through a branch of a union, maybe not the one that was meant.
+        expected: the schema that was not met, where the validator names it.
     """
 
     path: Path
@@ -73,6 +74,7 @@ class Refusal(NamedTuple):
     structural: bool
     branched: bool = False
     message: str = ""
+    expected: Schema | None = None
 
 
 class Refused(Exception):
@@ -190,7 +192,7 @@ def _overlap(one: Path, other: Path) -> bool:
 
 
 def _problem(refusal: Refusal, data: Any, shapes: Shapes) -> Problem:
-    node = node_at(shapes, refusal.path, data)
+    node = node_at(shapes, refusal.path, data) if refusal.expected is None else refusal.expected
     return Problem(refusal.path, refusal.kind, refusal.sent, node, shapes.root, message=refusal.message)
 
 

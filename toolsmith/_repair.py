@@ -11,8 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from jiter import from_json
-
+from toolsmith._jsontext import Parsed, parse
 from toolsmith._problems import ABSENT, Findings, Kind, Path, Problem, Repair, RepairKind, Schema
 from toolsmith._shapes import (
     JsonType,
@@ -119,7 +118,7 @@ class Reader:
         if isinstance(value, str):
             if value.lstrip()[:1] in ("{", "["):
                 return self._json_text(node, value, path, types)
-            if self._coerce and (scalar := _scalar(value, types)) is not None:
+            if self._coerce and (scalar := spelled(value, types)) is not None:
                 used, found = self._trial(node, scalar, path)
                 if not found.problems:
                     self._mend("boolean" if isinstance(used, bool) else "number", path, value, used)
@@ -128,15 +127,11 @@ class Reader:
         return value
 
     def _json_text(self, node: Schema, value: str, path: Path, types: frozenset[JsonType]) -> Any:
-        try:
-            inner = from_json(value.encode(), catch_duplicate_keys=True, allow_inf_nan=False)
-        except ValueError:
+        inner = parse(value)
+        if not isinstance(inner, Parsed) or inner.repairs or json_type(inner.value) not in types:
             self._say("type", path, value, node)
             return value
-        if json_type(inner) not in types:
-            self._say("type", path, value, node)
-            return value
-        used, found = self._trial(node, inner, path)
+        used, found = self._trial(node, inner.value, path)
         if found.problems or not found.complete:
             self._say("json_text", path, value, node)
             self._take(found)
@@ -333,7 +328,7 @@ def _distance(problems: Sequence[Problem], path: Path) -> tuple[int, int]:
     return names, len(problems)
 
 
-def _scalar(text: str, types: frozenset[JsonType]) -> int | float | bool | None:
+def spelled(text: str, types: frozenset[JsonType]) -> int | float | bool | None:
     """The number or truth value that a string spells; None where it spells none that is due."""
     bare = text.strip()
     if "boolean" in types and (truth := _BOOLEANS.get(bare.lower())) is not None:

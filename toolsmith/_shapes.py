@@ -18,6 +18,7 @@ from toolsmith._problems import Schema
 JsonType = Literal["null", "boolean", "integer", "number", "string", "array", "object"]
 
 ALL_TYPES: frozenset[JsonType] = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
+_NO_TYPE: frozenset[JsonType] = frozenset()
 _WHOLE: frozenset[JsonType] = frozenset({"integer"})
 _DEPTH = 24
 """How far unions and references are followed to learn what a node admits; deeper ones admit anything."""
@@ -55,22 +56,19 @@ def json_equal(one: Any, other: Any) -> bool:
     return one == other
 
 
-def target(reference: str, root: Schema) -> Schema:
-    """What a local `$ref` points at; True, which admits anything, where it points at nothing."""
-    if not reference.startswith("#"):
-        return True
-    node: Any = root
+def pointed(reference: str, root: Schema) -> Any:
+    """What a local `$ref` points at; None where there is nothing."""
+    node: Any = root if reference.startswith("#") else None
     for part in reference[1:].split("/")[1:]:
         key = unquote(part).replace("~1", "/").replace("~0", "~")
         if isinstance(node, Mapping):
-            node = cast("Mapping[str, Any]", node).get(key, True)
+            node = cast("Mapping[str, Any]", node).get(key)
         elif isinstance(node, list):
             items = cast("list[Any]", node)
-            node = items[int(key)] if key.isdecimal() and int(key) < len(items) else True
+            node = items[int(key)] if key.isdecimal() and int(key) < len(items) else None
         else:
-            return True
-    found = schema_of(node)
-    return True if found is None else found
+            return None
+    return node
 
 
 def schema_of(value: object) -> Schema | None:
@@ -119,7 +117,8 @@ class Shapes:
         if isinstance(node, bool):
             return
         if isinstance(reference := node.get("$ref"), str):
-            self._gather(target(reference, self.root), into, seen)
+            found = schema_of(pointed(reference, self.root))
+            self._gather(True if found is None else found, into, seen)
         for member in list_of(node.get("allOf")):
             self._gather(member, into, seen)
 
@@ -144,13 +143,13 @@ class Shapes:
             names = cast("list[Any]", named) if isinstance(named, list) else [named]
             admitted = frozenset(n for n in names if n in ALL_TYPES)
             if "number" in admitted:
-                admitted |= {"integer"}
+                admitted = admitted.union(_WHOLE)
         if (values := closed_set(part)) is not None:
             kinds = frozenset[JsonType]([json_type(v) for v in values])
-            admitted &= kinds | _WHOLE if "number" in kinds else kinds
+            admitted &= kinds.union(_WHOLE) if "number" in kinds else kinds
         for word in ("anyOf", "oneOf"):
             if branches := list_of(part.get(word)):
-                admitted &= frozenset[JsonType]().union(*(self.types(b, depth + 1) for b in branches))
+                admitted &= _NO_TYPE.union(*[self.types(b, depth + 1) for b in branches])
         return admitted
 
     def closed_strings(self, node: Schema, depth: int = 0) -> tuple[str, ...] | None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from toolsmith._problems import ABSENT, Path, Problem, Repair, Schema
+from toolsmith._repair import spelled
 from toolsmith._shapes import ALL_TYPES, Shapes, closed_set, dict_of, json_type, list_of, number_of
 
 MAX_TEXT: Final = 2_000
@@ -20,6 +21,7 @@ _CHOICES: Final = 12
 _NAMES: Final = 10
 _DEEP: Final = 3
 _NOTES: Final = 5
+_ANYTHING: Final = "any JSON value"
 
 # The formats that pydantic and common schemas use, each with an example that the validators accept.
 FORMATS: Final[Mapping[str, str]] = {
@@ -96,7 +98,7 @@ class Wording:
         if branches and depth < _DEEP:
             return self._either(shapes, branches, depth)
         if types == ALL_TYPES:
-            return "any JSON value"
+            return _ANYTHING
         each: list[str] = []
         if "number" in types:
             each.append(self._number("a number", facts))
@@ -134,6 +136,10 @@ class Wording:
     def _number(self, noun: str, facts: Mapping[str, Any]) -> str:
         low, high = number_of(facts.get("minimum")), number_of(facts.get("maximum"))
         above, below = number_of(facts.get("exclusiveMinimum")), number_of(facts.get("exclusiveMaximum"))
+        if facts.get("exclusiveMinimum") is True:  # draft 4
+            low, above = None, low
+        if facts.get("exclusiveMaximum") is True:
+            high, below = None, high
         if low is not None and high is not None:
             noun += f" from {low} to {high}"
         elif low is not None or high is not None:
@@ -180,7 +186,7 @@ class Wording:
     def _items(self, shapes: Shapes, items: Schema, depth: int) -> str:
         simple = {"a string": "strings", "a whole number": "whole numbers", "a number": "numbers", "a list": "lists"}
         words = self.expected(shapes, items, depth + 1)
-        if words == "any JSON value":
+        if words == _ANYTHING:
             return ""
         return f" of {simple[words]}" if words in simple else f" whose items are each {words}"
 
@@ -208,7 +214,9 @@ class Wording:
         accepted = self.expected(shapes, problem.expected)
         match problem.kind:
             case "missing":
-                return f"{where} is missing; it must be {accepted}."
+                return (
+                    f"{where} is missing." if accepted == _ANYTHING else f"{where} is missing; it must be {accepted}."
+                )
             case "unknown":
                 return self._unknown(tool, where, problem)
             case "json_text":
@@ -218,7 +226,12 @@ class Wording:
             case "overflow":
                 return f"{where} is a number too large to be kept; the largest is about 1.8e308."
             case "key":
-                return f"{where}: this key is not accepted there."
+                form = "" if accepted == _ANYTHING else f"; a key must be {accepted}"
+                return f"{where}: this key is not accepted there{form}."
+            case "excluded":
+                return f"{where} must not be {accepted}; you sent {sent}."
+            case "ambiguous":
+                return f"{where} fits more than one of the shapes it may have ({accepted}); make it fit exactly one."
             case "forbidden":
                 return f"{where} is not accepted; leave it out."
             case "repeated":
@@ -227,21 +240,26 @@ class Wording:
                 guess = f" Did you mean {self.sent(problem.near)}?" if problem.near else ""
                 return f"{where} must be {accepted}; you sent {sent}.{guess}"
             case _:
-                absent = problem.optional and problem.sent is None
-                hint = " Leave it out to use its default." if absent else ""
                 told = f"; you sent {sent}" if sent else ""
-                return f"{where} must be {accepted}{told}.{hint}"
+                return f"{where} must be {accepted}{told}.{self._advice(problem, shapes)}"
+
+    def _advice(self, problem: Problem, shapes: Shapes) -> str:
+        if problem.optional and problem.sent is None:
+            return " Leave it out to use its default."
+        if isinstance(problem.sent, str) and problem.kind == "type":
+            meant = spelled(problem.sent, shapes.types(problem.expected))
+            return "" if meant is None else f" Send it without quotes: {self.sent(meant)}."
+        return ""
 
     def _unknown(self, tool: str, where: str, problem: Problem) -> str:
-        owner = self.place(problem.path[:-1]) if len(problem.path) > 1 else f"`{tool}`"
-        words = f"{where} is not accepted by {owner}."
+        top = len(problem.path) == 1
+        words = f"{where} is not an argument of `{tool}`." if top else f"{where} is not accepted."
         if problem.near_is_missing:
             return f"{words} Did you mean `{problem.near}`, which is missing?"
         if problem.near:
             return f"{words} Did you mean `{problem.near}`?"
-        if not problem.accepted:
-            return f"{words} It takes no arguments." if len(problem.path) == 1 else f"{words} It must be empty."
-        return f"{words} It takes {self.names(problem.accepted)}."
+        owner = f"`{tool}`" if top else self.place(problem.path[:-1])
+        return f"{words} {owner} takes {self.names(problem.accepted) if problem.accepted else 'no arguments'}."
 
     def listed(self, sentences: Sequence[str], room: int) -> str:
         """Sentences as a list, as many as there is room for."""
