@@ -1,0 +1,253 @@
+"""Answers of the Messages API, at once or streamed -> `Reply`.
+
+Sources: anthropic/types/message.py, raw_message_stream_event.py, stop_reason.py, usage.py and the SDK's own accumulator
+(lib/streaming/_messages.py), version 2.14.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from toolsmith.errors import ProviderError
+from toolsmith.events import Delta, ReasoningDelta, TextDelta, ToolArgumentsDelta, ToolCallStarted
+from toolsmith.messages import Message, Native, Opaque, Part, Reasoning, Refusal, Reply, Stop, Text, ToolCall, Usage
+from toolsmith.providers._failures import cut_short, refusal
+from toolsmith.providers._sse import EventSplitter
+from toolsmith.providers._wire import (
+    CallIds,
+    arguments_object,
+    arguments_text,
+    arr,
+    bad_response,
+    dump,
+    load,
+    num,
+    obj,
+    txt,
+    wire_id,
+)
+
+_STOPS: dict[str, Stop] = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "tool_use": "tool_calls",
+    "pause_turn": "pause",
+    "compaction": "pause",  # beta: send the block back and go on
+    "max_tokens": "length",
+    "model_context_window_exceeded": "context",
+    "refusal": "refusal",
+}
+
+
+def read_message(provider: str, body: bytes) -> Reply:
+    """An answer that came at once.
+
+    Raises:
+        ProviderError: it is an error, or none of this API.
+    """
+    try:
+        message = obj(load(body))
+    except ValueError:
+        raise bad_response(provider, body) from None
+    if message.get("error"):
+        raise refusal(provider, message)
+    if not isinstance(message.get("content"), list):
+        raise bad_response(provider, body)
+    return _reply(message, {})
+
+
+def _reply(message: Mapping[str, Any], written: Mapping[int, str]) -> Reply:
+    """A whole message.
+
+    Args:
+        message: as the API sends it at once.
+        written: by position of its block, a call's arguments as the model wrote them; known from a stream only.
+    """
+    ids = CallIds(message.get("id"))
+    parts: list[Part] = []
+    kept: list[Any] = []
+    for position, raw in enumerate(arr(message.get("content"))):
+        block = obj(raw)
+        kind = txt(block.get("type"))
+        if kind == "tool_use":
+            label = wire_id(ids.take(block.get("id")))
+            text = written.get(position) or arguments_text(block.get("input"))
+            parts.append(ToolCall(label, txt(block.get("name")), text))
+            block = {**block, "id": label}
+        elif kind == "text":
+            if not (text := txt(block.get("text"))):
+                continue  # the service may send an empty block, but refuses to take one back
+            parts.append(Text(text))
+        else:
+            parts.append(Reasoning(txt(block.get("thinking"))) if kind == "thinking" else Opaque(kind))
+        kept.append(block)
+    reason, details = txt(message.get("stop_reason")), obj(message.get("stop_details"))
+    stop = _STOPS.get(reason, "unknown")
+    category = txt(details.get("category"))
+    if stop == "refusal":
+        parts.append(Refusal(txt(details.get("explanation")), category))
+    if stop == "tool_calls" and not any(isinstance(p, ToolCall) for p in parts):
+        stop = "unknown"
+    items = dump({"role": "assistant", "content": kept}) if kept else b""
+    return Reply(
+        Message("assistant", tuple(parts), Native("anthropic", items)),
+        stop,
+        _usage(obj(message.get("usage"))),
+        f"stop_reason: {reason or None}" + (f" ({category})" if category else ""),
+        txt(message.get("model")),
+        txt(message.get("id")),
+    )
+
+
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    cached, written = num(usage.get("cache_read_input_tokens")), num(usage.get("cache_creation_input_tokens"))
+    return Usage(
+        input_tokens=num(usage.get("input_tokens")) + cached + written,  # the API counts the three apart
+        output_tokens=num(usage.get("output_tokens")),
+        cached_tokens=cached,
+        cache_write_tokens=written,
+        reasoning_tokens=num(obj(usage.get("output_tokens_details")).get("thinking_tokens")),
+        requests=1,
+    )
+
+
+class _Block:
+    """A content block under way: what its start said, and what the deltas add to its text or input."""
+
+    __slots__ = ("body", "call_id", "pieces")
+
+    def __init__(self, body: dict[str, Any], call_id: str) -> None:
+        self.body = body
+        self.call_id = call_id  # "" for all but calls of our tools
+        self.pieces: list[str] = []
+
+    def merge(self, delta: Mapping[str, Any]) -> None:
+        """A delta that has no text of its own, or one of a kind that is newer than we: it goes into the block."""
+        body = self.body
+        for key, value in delta.items():
+            old = body.get(key)
+            if key == "type":
+                continue
+            if key == "citation":  # the block keeps them as a list
+                body["citations"] = [*arr(body.get("citations")), value]
+            elif key != "signature" and isinstance(value, str) and isinstance(old, str):
+                body[key] = old + value
+            else:
+                body[key] = value
+
+    def closed(self) -> dict[str, Any]:
+        """The whole block, as the API takes it back."""
+        text, kind = "".join(self.pieces), txt(self.body.get("type"))
+        if kind in ("text", "thinking"):
+            return {**self.body, kind: txt(self.body.get(kind)) + text}
+        if text.strip():  # cut or invalid: the API takes nothing but an object
+            return {**self.body, "input": arguments_object(text) or {}}
+        return self.body
+
+
+class MessageStream:
+    """Puts one streamed message together from its raw events; an `Accumulator`."""
+
+    def __init__(self, provider: str) -> None:
+        self._provider = provider
+        self._events = EventSplitter()
+        self._ids = CallIds("")
+        self._message: dict[str, Any] = {}
+        self._blocks: dict[int, _Block] = {}
+        self._error: ProviderError | None = None
+        self._ended = False
+
+    def feed(self, chunk: bytes) -> Sequence[Delta]:
+        """Take the next bytes, cut anywhere; give the events they complete."""
+        return self._take(self._events.feed(chunk))
+
+    def finish(self) -> Reply:
+        """The whole answer, as `read_message` would give it."""
+        self._take(self._events.end())
+        if self._error is not None:
+            raise self._error
+        if plain := self._events.plain.strip():
+            return read_message(self._provider, plain)  # not a stream: a page, an error, or an answer sent at once
+        if not self._ended:
+            raise cut_short(self._provider)
+        blocks = [self._blocks[index] for index in sorted(self._blocks)]
+        written = {at: text for at, b in enumerate(blocks) if b.call_id and (text := "".join(b.pieces)).strip()}
+        return _reply({**self._message, "content": [b.closed() for b in blocks]}, written)
+
+    def _take(self, found: Sequence[bytes]) -> list[Delta]:
+        deltas: list[Delta] = []
+        for data in found:
+            if self._error is not None:
+                break
+            try:
+                event = obj(load(data))
+            except ValueError:
+                self._error = bad_response(self._provider, data)
+                break
+            if event.get("type") == "content_block_delta":
+                delta = self._delta(event)
+                if delta is not None:
+                    deltas.append(delta)
+            else:
+                deltas += self._other(event)
+        return deltas
+
+    def _delta(self, event: Mapping[str, Any]) -> Delta | None:
+        block = self._blocks.get(event.get("index", 0))
+        if block is None:
+            return None
+        delta = obj(event.get("delta"))
+        match delta.get("type"):
+            case "text_delta":
+                text = txt(delta.get("text"))
+                block.pieces.append(text)
+                return TextDelta(text) if text else None
+            case "input_json_delta":
+                text = txt(delta.get("partial_json"))
+                block.pieces.append(text)
+                return ToolArgumentsDelta(block.call_id, text) if text and block.call_id else None
+            case "thinking_delta":
+                text = txt(delta.get("thinking"))
+                block.pieces.append(text)
+                return ReasoningDelta(text) if text else None
+            case _:
+                block.merge(delta)
+                return None
+
+    def _other(self, event: Mapping[str, Any]) -> list[Delta]:
+        match event.get("type"):
+            case "content_block_start":
+                return self._start(event)
+            case "content_block_stop":
+                return self._stop(event)
+            case "message_start":
+                self._message = obj(event.get("message"))
+                self._ids = CallIds(self._message.get("id"))
+            case "message_delta":
+                self._message.update(obj(event.get("delta")))
+                usage = {k: v for k, v in obj(event.get("usage")).items() if v is not None}  # cumulative
+                self._message["usage"] = {**obj(self._message.get("usage")), **usage}
+            case "message_stop":
+                self._ended = True
+            case "error":
+                self._error = refusal(self._provider, event)
+            case _:  # ping, and what is newer than we
+                pass
+        return []
+
+    def _start(self, event: Mapping[str, Any]) -> list[Delta]:
+        body = obj(event.get("content_block"))
+        call_id = wire_id(self._ids.take(body.get("id"))) if body.get("type") == "tool_use" else ""
+        self._blocks[num(event.get("index"))] = _Block(body, call_id)
+        if call_id:
+            return [ToolCallStarted(call_id, txt(body.get("name")))]
+        text = txt(body.get("text")) if body.get("type") == "text" else ""
+        return [TextDelta(text)] if text else []
+
+    def _stop(self, event: Mapping[str, Any]) -> list[Delta]:
+        block = self._blocks.get(num(event.get("index")))
+        if block is None or not block.call_id or block.pieces or not block.body.get("input"):
+            return []
+        block.pieces.append(arguments_text(block.body["input"]))  # a compatible server that sends arguments whole
+        return [ToolArgumentsDelta(block.call_id, block.pieces[0])]

@@ -1,0 +1,309 @@
+"""The carrying half of a provider: ready bytes through the raw `post` of an SDK's client.
+
+`post(path, content=..., cast_to=httpx2.Response)` keeps what people rely on in the SDK (all forms of auth, base URL,
+default headers and query, proxies, the connection pool, request hooks, error classes) and skips what costs: the walk
+over the body's types and the models of the answer. Read in anthropic 2.14 and openai 3.57 (`_base_client.py`), November
+2026. A raw post also skips: the SDK's retries (ours take their place), its size-dependent timeout and its OpenTelemetry
+span of the call. The clients for Azure, Bedrock, Vertex and the like read the body to make the URL, and middleware may
+look at it too: those get a dict, the slower road.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    aclosing,
+    asynccontextmanager,
+    contextmanager,
+)
+from importlib import import_module
+from time import monotonic
+from typing import Any, ClassVar, NoReturn
+
+from toolsmith.errors import ConfigError
+from toolsmith.providers import ModelSettings
+from toolsmith.providers._failures import failure
+from toolsmith.providers._wire import dump, load
+
+# As the SDKs' own default, but with time to connect: at a thousand runs at once their 5 s fail healthy connections.
+READ_TIMEOUT = 600.0
+CONNECT_TIMEOUT = 15.0
+
+
+class SDKCarrier:
+    """Base of the providers that speak through an SDK: holds the clients and moves the bytes.
+
+    Attributes:
+        settings: parameters of the API that go into each request.
+    """
+
+    api: ClassVar[str]
+    _sdk: ClassVar[str]  # package to import
+    _clients: ClassVar[tuple[str, str]]  # its client classes, blocking and asyncio
+    _path: ClassVar[str]
+    _key_variable: ClassVar[str]
+
+    def __init__(
+        self, model: str, *, client: Any = None, async_client: Any = None, settings: ModelSettings | None = None
+    ) -> None:
+        if not model:
+            raise ConfigError(f"{type(self).__name__} needs the name of a model.")
+        self.model = model
+        profile = settings or ModelSettings(model=self.name)
+        for given in (client, async_client):
+            if given is not None and not hasattr(given, "post"):
+                raise ConfigError(f"{self.name}: {given!r} is no client of the package {self._sdk!r}.")
+        if client is not None and inspect.iscoroutinefunction(client.post):
+            client, async_client = None, async_client or client
+        self._client: Any = client
+        self._async_client: Any = async_client
+        self._own_clients = client is None and async_client is None
+        self._loops: dict[asyncio.AbstractEventLoop, tuple[Any, AsyncGenerator[None]]] = {}
+        self._lock = threading.Lock()
+        self._base_url = profile.base_url
+        self._key: str | None = None
+        if self._own_clients:
+            self._check_address(profile.base_url)
+            self._key = self._find_key(profile)
+        given_settings = dict(profile.settings or {})
+        self._headers: dict[str, str] = dict(given_settings.pop("extra_headers", None) or {})
+        self.settings: Mapping[str, Any] = given_settings
+
+    @property
+    def name(self) -> str:
+        """For people: "anthropic:claude-opus-5-5"."""
+        return f"{self.api}:{self.model}"
+
+    # --- keys and clients -------------------------------------------------------------------------------------------
+
+    def _find_key(self, profile: ModelSettings) -> str | None:
+        """The key to hand to the SDK, None where it finds one itself.
+
+        Raises:
+            ConfigError: there is none; now, not at the first request.
+        """
+        key = profile.key()
+        if key or (key is None and os.environ.get(self._key_variable)):
+            return key
+        return self._without_key(profile)
+
+    def _without_key(self, profile: ModelSettings) -> str | None:
+        raise self._missing_key()
+
+    def _missing_key(self) -> ConfigError:
+        kind = self._clients[0]
+        return ConfigError(
+            f"{self.name} needs an API key and there is none. Set the environment variable {self._key_variable} "
+            f"(export {self._key_variable}=...); or set api_key_env or api_key in the model's profile in "
+            f"toolsmith.toml, or in ModelSettings(...); or pass your own client: "
+            f"{type(self).__name__}({self.model!r}, client={self._sdk}.{kind}(...))."
+        )
+
+    def _check_address(self, base_url: str | None) -> None:
+        if base_url is not None and not base_url.startswith(("http://", "https://")):
+            raise ConfigError(f"{self.name}: base_url {base_url!r} must begin with http:// or https://.")
+
+    def _make(self, kind: str) -> Any:
+        try:
+            sdk: Any = import_module(self._sdk)
+        except ImportError as error:
+            raise ConfigError(f"{self.name} needs the package {self._sdk!r}: pip install {self._sdk}.") from error
+        from httpx2 import Timeout
+
+        return getattr(sdk, kind)(
+            api_key=self._key,
+            base_url=self._base_url,
+            max_retries=0,
+            timeout=Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT),
+        )
+
+    def _sync(self) -> Any:
+        if self._client is None:
+            if not self._own_clients:
+                raise ConfigError(
+                    f"{self.name} was given an asyncio client only. For blocking runs pass client={self._sdk}."
+                    f"{self._clients[0]}(...) too, or use the async methods."
+                )
+            with self._lock:
+                if self._client is None:
+                    self._client = self._make(self._clients[0])
+        return self._client
+
+    async def _for_loop(self) -> Any:
+        """The asyncio client of the running loop: connections belong to the loop that opened them."""
+        if self._async_client is not None:
+            return self._async_client
+        if not self._own_clients:
+            raise ConfigError(
+                f"{self.name} was given a blocking client only. For async runs pass async_client={self._sdk}."
+                f"{self._clients[1]}(...) too, or use the blocking methods."
+            )
+        loop = asyncio.get_running_loop()
+        held = self._loops.get(loop)
+        if held is None:
+            for ended in [other for other in list(self._loops) if other.is_closed()]:
+                self._loops.pop(ended, None)  # its owner closed it without shutdown_asyncgens
+            held = self._loops[loop] = await self._open_for(loop)
+        return held[0]
+
+    async def _open_for(self, loop: asyncio.AbstractEventLoop) -> tuple[Any, AsyncGenerator[None]]:
+        client, loops = self._make(self._clients[1]), self._loops
+
+        async def until_the_loop_ends() -> AsyncGenerator[None]:
+            # asyncio.run() closes the generators of its loop before the loop: so the sockets are closed in time. If
+            # the provider goes first, the collector hands this generator to the loop, which then runs the same lines.
+            try:
+                yield
+            finally:
+                loops.pop(loop, None)
+                await client.close()
+
+        guard = until_the_loop_ends()
+        await anext(guard)
+        return client, guard
+
+    # --- one request ------------------------------------------------------------------------------------------------
+
+    def send(self, body: bytes, *, timeout: float | None) -> bytes:
+        """Post a body, get the answer's body; see `Provider.send`."""
+        with self._open(body, timeout, stream=False) as chunks:
+            return b"".join(chunks)
+
+    async def asend(self, body: bytes, *, timeout: float | None) -> bytes:  # noqa: ASYNC109  as in `send`
+        """`send` for asyncio."""
+        async with self._aopen(body, timeout, stream=False) as chunks:
+            return b"".join([chunk async for chunk in chunks])
+
+    def stream(self, body: bytes, *, timeout: float | None) -> AbstractContextManager[Iterator[bytes]]:
+        """Post a body, get the answer's bytes as they arrive; see `Provider.stream`."""
+        return self._open(body, timeout, stream=True)
+
+    def astream(self, body: bytes, *, timeout: float | None) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """`stream` for asyncio."""
+        return self._aopen(body, timeout, stream=True)
+
+    @contextmanager
+    def _open(self, body: bytes, seconds: float | None, *, stream: bool) -> Generator[Iterator[bytes]]:
+        client = self._sync()
+        self._check_time(seconds, client)
+        deadline = None if seconds is None else monotonic() + seconds
+        try:
+            response = client.post(self._path, **self._request(client, body, seconds, stream=stream))
+        except Exception as error:  # noqa: BLE001  raised again, under its own name
+            self._raise(error, client)
+        chunks = self._chunks(response, client, deadline)
+        try:
+            yield chunks
+        finally:
+            chunks.close()
+            response.close()
+
+    def _chunks(self, response: Any, client: Any, deadline: float | None) -> Generator[bytes]:
+        try:
+            for chunk in _parts(response):
+                if deadline is not None and monotonic() > deadline:
+                    raise TimeoutError("the answer took longer than the time allowed")
+                yield chunk
+        except Exception as error:  # noqa: BLE001  raised again, under its own name
+            self._raise(error, client)
+
+    @asynccontextmanager
+    async def _aopen(
+        self, body: bytes, seconds: float | None, *, stream: bool
+    ) -> AsyncGenerator[AsyncGenerator[bytes]]:
+        client = await self._for_loop()
+        self._check_time(seconds, client)
+        deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
+        try:
+            async with asyncio.timeout_at(deadline):
+                response = await client.post(self._path, **self._request(client, body, seconds, stream=stream))
+        except Exception as error:  # noqa: BLE001  raised again, under its own name
+            self._raise(error, client)
+        try:
+            async with aclosing(self._achunks(response, client, deadline)) as chunks:
+                yield chunks
+        finally:
+            await (response.aclose() if hasattr(response, "aclose") else response.close())
+
+    async def _achunks(self, response: Any, client: Any, deadline: float | None) -> AsyncGenerator[bytes]:
+        try:
+            async with aclosing(_aparts(response)) as parts:
+                if deadline is None:
+                    async for chunk in parts:
+                        yield chunk
+                    return
+                while True:
+                    async with asyncio.timeout_at(deadline):  # not over the yield: it would cut off the taker's work
+                        chunk = await anext(parts, None)
+                    if chunk is None:
+                        return
+                    yield chunk
+        except Exception as error:  # noqa: BLE001  raised again, under its own name
+            self._raise(error, client)
+
+    def _request(self, client: Any, body: bytes, timeout: float | None, *, stream: bool) -> dict[str, Any]:
+        """The arguments of `client.post`."""
+        from httpx2 import Response, Timeout
+
+        options: dict[str, Any] = {"max_retries": 0}
+        if timeout is not None:
+            options["timeout"] = Timeout(timeout, connect=min(timeout, CONNECT_TIMEOUT))
+        if self._headers:
+            options["headers"] = self._headers
+        if self._takes_bytes(client):
+            # `stream` here means: hand over the open response, so that a slow body cannot outlast `timeout`.
+            return {"content": body, "cast_to": Response, "options": options, "stream": True}
+        arguments = {"body": load(body), "cast_to": Response, "options": options}
+        if stream:  # events decoded by the SDK: Bedrock's are no server-sent events
+            sdk: Any = import_module(self._sdk)
+            events: Any = sdk.AsyncStream if inspect.iscoroutinefunction(client.post) else sdk.Stream
+            arguments |= {"cast_to": object, "stream": True, "stream_cls": events[object]}
+        return arguments
+
+    def _check_time(self, seconds: float | None, client: Any) -> None:
+        if seconds is not None and seconds <= 0:
+            self._raise(TimeoutError("no time is left for a request"), client)
+
+    def _takes_bytes(self, client: Any) -> bool:
+        """Whether this client sends a body as it is; False for the clouds' clients and for middleware."""
+        return type(client).__name__ in self._clients and not getattr(client, "middleware", ())
+
+    @property
+    def _is_sdks_own(self) -> bool:
+        """Whether the service is reached through the SDK's plain client, not through a cloud's."""
+        given = self._client or self._async_client
+        return self._own_clients or type(given).__name__ in self._clients
+
+    @property
+    def _has_own_timeout(self) -> bool:
+        """Whether the user's client was given a timeout; they know how long they want to wait."""
+        if self._own_clients:
+            return False
+        sdk: Any = import_module(self._sdk)
+        return (self._client or self._async_client).timeout != sdk.DEFAULT_TIMEOUT
+
+    def _raise(self, error: Exception, client: Any) -> NoReturn:
+        url = client.base_url
+        address = f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}{url.path}"  # without user and password
+        found = failure(error, self.name, address)
+        if found is None or found is error:
+            raise error
+        raise found from error
+
+
+def _parts(response: Any) -> Iterator[bytes]:
+    if hasattr(response, "iter_bytes"):
+        return response.iter_bytes()
+    return (b"data: " + dump(event) + b"\n\n" for event in response)  # an SDK stream: it has decoded the events
+
+
+def _aparts(response: Any) -> AsyncGenerator[bytes]:
+    if hasattr(response, "aiter_bytes"):
+        return response.aiter_bytes()
+    return (b"data: " + dump(event) + b"\n\n" async for event in response)

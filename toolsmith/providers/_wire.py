@@ -1,0 +1,181 @@
+"""What the codecs of several APIs share: JSON in and out, ids, and settings that are passed through."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from hashlib import blake2s
+from typing import Any, cast
+
+from pydantic_core import from_json, to_json
+
+from toolsmith.errors import ConfigError, ProviderError
+
+_LEGAL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_INVALID_KEY = "invalid_json"
+
+
+def load(data: bytes) -> Any:
+    """Read JSON as a service sent it.
+
+    Raises:
+        ValueError: not JSON.
+    """
+    try:
+        return from_json(data)
+    except ValueError:
+        # Half a surrogate pair ("\\ud83d") is legal JSON that no UTF-8 can hold: some servers cut an emoji in two.
+        mended = json.dumps(json.loads(data), ensure_ascii=False).encode("utf-8", "replace")
+        return from_json(mended)
+
+
+def dump(value: Any) -> bytes:
+    """JSON that any service reads: a number too large for JSON becomes null instead of `Infinity`."""
+    return to_json(value, inf_nan_mode="null")
+
+
+def obj(value: Any) -> dict[str, Any]:
+    """`value` if it is a JSON object, else an empty one: what is missing on the wire reads as absent."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def arr(value: Any) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def txt(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def num(value: Any) -> int:
+    return int(value) if isinstance(value, (int, float)) else 0
+
+
+def joined(first: bytes, second: bytes) -> bytes:
+    """Two JSON arrays as one; b"" stands for an empty one."""
+    items = [part for part in (first[1:-1], second[1:-1]) if part]
+    return b"[" + b",".join(items) + b"]" if items else b""
+
+
+def arguments_text(value: Any) -> str:
+    """A call's arguments as JSON text. Some servers send an object instead of text, or nothing for "no arguments"."""
+    if isinstance(value, str):
+        return value if value.strip() else "{}"
+    return "{}" if value is None else to_json(value).decode()
+
+
+def arguments_object(text: str) -> dict[str, Any] | None:
+    """The arguments as an object, or None where the text is not a JSON object."""
+    try:
+        value = from_json(text)
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def replayable_arguments(text: str) -> dict[str, Any]:
+    """Arguments for a history that must hold an object: text that is none (cut, invalid) stays readable as a string."""
+    value = arguments_object(text)
+    return {_INVALID_KEY: text} if value is None else value
+
+
+def flagless(text: str) -> str:
+    """A failed call's text for an API that has no flag to mark it as failed."""
+    return text if text.lower().startswith("error") else f"Error: {text}"
+
+
+def wire_id(call_id: str) -> str:
+    """The id that stands for `call_id` in a request: itself where that is legal, else the same substitute each time.
+
+    Legal is `^[a-zA-Z0-9_-]{1,64}$`, the intersection of what the three APIs take (provider documentation, November
+    2026). Call and output are encoded apart, so the substitute depends on nothing but the id.
+    """
+    if _LEGAL_ID.fullmatch(call_id):
+        return call_id
+    readable = re.sub(r"[^a-zA-Z0-9_-]", "_", call_id)[:40]
+    return f"{readable or 'call'}_{_digest(call_id)}"
+
+
+class CallIds:
+    """Gives each call of one answer an id of its own; compatible servers leave ids out or repeat them.
+
+    The same answer gets the same ids each time it is read, streamed or not.
+    """
+
+    __slots__ = ("_count", "_seed", "_taken")
+
+    def __init__(self, seed: object) -> None:
+        self._seed = seed
+        self._count = 0
+        self._taken: set[str] = set()
+
+    def take(self, given: object) -> str:
+        """The id of the next call, in the model's order; `given` is what the server called it."""
+        self._count += 1
+        wanted = txt(given) or f"call_{_digest(f'{self._seed}/{self._count}')}"
+        label, copies = wanted, 1
+        while label in self._taken:
+            copies += 1
+            label = f"{wanted}_{copies}"
+        self._taken.add(label)
+        return label
+
+
+def _digest(text: str) -> str:
+    return blake2s(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def bad_response(provider: str, body: bytes) -> ProviderError:
+    """For an answer that is none of this API; shows how it begins."""
+    words = " ".join(body[:400].decode("utf-8", "replace").split())[:120]
+    shown = f"It begins: {words}" if words else "It is empty."
+    return ProviderError(
+        f"{provider} sent an answer that this API does not know. {shown} "
+        "A proxy in between or a wrong base_url does that: check the address.",
+        category="bad_response",
+        provider=provider,
+    )
+
+
+def check_settings(
+    settings: Mapping[str, Any],
+    *,
+    provider: str,
+    known: Collection[str],
+    ours: Mapping[str, str],
+    wrong: Mapping[str, str],
+) -> None:
+    """Refuse settings that cannot work. What is unknown and near to no known name passes: the API may be newer than we.
+
+    Args:
+        settings: parameters of the API.
+        provider: for the message, "anthropic:claude-opus-5-5".
+        known: the parameters that the API takes.
+        ours: parameters that toolsmith sets itself -> where to set them instead.
+        wrong: parameters of other APIs, or that no longer exist -> what to do.
+
+    Raises:
+        ConfigError: with each problem found.
+    """
+    problems: list[str] = []
+    for name in settings:
+        if name in known:
+            continue
+        if name in ours:
+            problems.append(f"{name!r} is set by toolsmith: {ours[name]}.")
+        elif name in wrong:
+            problems.append(f"{name!r}: {wrong[name]}.")
+        elif near := _near(name, known):
+            problems.append(
+                f"{name!r} is no parameter of this API. Did you mean {near!r}? If not, put it in extra_body."
+            )
+    if problems:
+        raise ConfigError(f"Settings of {provider}: " + " ".join(problems))
+
+
+def _near(name: str, known: Collection[str]) -> str | None:
+    from difflib import get_close_matches
+
+    found = get_close_matches(name, known, n=1, cutoff=0.85)
+    return found[0] if found else None

@@ -1,0 +1,228 @@
+"""Claude's Messages API, through the `anthropic` SDK's client (2.14 or newer).
+
+Sources, read November 2026: the SDK's types (`anthropic/types`), and platform.claude.com/docs for the rules in between.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from toolsmith.errors import ConfigError
+from toolsmith.messages import Message, Part, Refusal, Reply, Request, Text, ToolCall, ToolOutput
+from toolsmith.providers._anthropic_answers import MessageStream, read_message
+from toolsmith.providers._http import SDKCarrier
+from toolsmith.providers._wire import check_settings, dump, joined, num, obj, replayable_arguments, wire_id
+
+if TYPE_CHECKING:
+    from toolsmith.dialects import Offered, Service
+    from toolsmith.providers import ModelSettings
+
+DEFAULT_MAX_TOKENS = 16_000
+# The SDK's own bound (`_calculate_nonstreaming_timeout`): more may take longer than ten minutes, and connections that
+# are silent for so long get lost on the way.
+MAX_TOKENS_AT_ONCE = 21_333
+
+# These models answer 400 to `tool_choice` any and tool (release notes; measured by others too). Snapshots and the
+# clouds' names ("anthropic.claude-opus-5-5-v1:0", "claude-opus-5-5@20260801") are of the same kind.
+_NOT_FORCED = re.compile(r"claude-(?:fable-5-[12]|mythos-5-[12]|opus-5-5|sonnet-5-5)(?!\d)")
+
+# Parameters of `POST /v1/messages` that are ours to pass on (anthropic/types/message_create_params.py).
+_KNOWN = frozenset(
+    {
+        "cache_control", "container", "diagnostics", "inference_geo", "max_tokens", "metadata", "output_config",
+        "service_tier", "speed", "stop_sequences", "thinking", "tools", "extra_body",
+    }
+)  # fmt: skip
+_OURS = {
+    "model": "Agent(model)",
+    "messages": "Agent.run(message_history=...)",
+    "system": "Agent(instructions=...)",
+    "tool_choice": "the run",
+    "stream": "Agent.run or Agent.run_stream",
+    "extra_headers": "with the model's own settings, not with one request",
+}
+_GONE = "the Messages API takes no sampling parameters since 2026-10-21; drop it"
+_WRONG = {
+    "temperature": _GONE,
+    "top_p": _GONE,
+    "top_k": _GONE,
+    "max_output_tokens": "on Claude it is called max_tokens",
+    "max_completion_tokens": "on Claude it is called max_tokens",
+    "reasoning": "on Claude it is called thinking, and output_config={'effort': ...}",
+}
+
+
+def wire_tool(offered: Offered) -> dict[str, Any]:
+    """One tool as the Messages API takes it (anthropic/types/tool_param.py)."""
+    return {
+        "name": offered.spec.name,
+        "description": offered.spec.description,
+        "input_schema": offered.schema,
+        "strict": offered.strict,
+    }
+
+
+def create(model: str, settings: ModelSettings) -> AnthropicMessages:
+    """The provider for "anthropic:MODEL"."""
+    return AnthropicMessages(model, settings=settings)
+
+
+class AnthropicMessages(SDKCarrier):
+    """A Claude model, on Anthropic's own service or a compatible one.
+
+    Args:
+        model: "claude-opus-5-5".
+        client: your own `Anthropic`, `AsyncAnthropic`, or a cloud's client; None makes one from the environment.
+        async_client: your own asyncio client, where `client` is a blocking one.
+        settings: base URL, key and parameters. With a client of yours, its base URL and key are used.
+
+    Raises:
+        ConfigError: no key, or a parameter that cannot work.
+    """
+
+    api = "anthropic"
+    _sdk = "anthropic"
+    _clients = ("Anthropic", "AsyncAnthropic")
+    _path = "/v1/messages"
+    _key_variable = "ANTHROPIC_API_KEY"
+
+    def __init__(
+        self, model: str, *, client: Any = None, async_client: Any = None, settings: ModelSettings | None = None
+    ) -> None:
+        super().__init__(model, client=client, async_client=async_client, settings=settings)
+        self._check(self.settings)
+
+    @property
+    def service(self) -> Service:
+        from toolsmith.dialects import CLAUDE
+
+        return CLAUDE
+
+    def _without_key(self, profile: ModelSettings) -> str | None:
+        import os
+
+        if os.environ.get("ANTHROPIC_AUTH_TOKEN") and not profile.api_key:
+            return None
+        import anthropic  # only now: profiles, files and workload identity are the SDK's own business
+
+        try:
+            with anthropic.Anthropic(base_url=self._base_url) as client:
+                found = client.credentials is not None or {"authorization", "x-api-key"} & {
+                    name.lower() for name in client.default_headers
+                }
+        except (anthropic.AnthropicError, ValueError) as error:
+            raise ConfigError(f"{self.name}: the credentials cannot be read: {error}") from error
+        if not found:
+            raise self._missing_key()
+        return None
+
+    def _check(self, settings: Mapping[str, Any]) -> None:
+        check_settings(settings, provider=self.name, known=_KNOWN, ours=_OURS, wrong=_WRONG)
+
+    # --- requests ---------------------------------------------------------------------------------------------------
+
+    def encode_tools(self, tools: Sequence[Offered]) -> bytes:
+        """The tool list, as JSON; b"" for none."""
+        return dump([wire_tool(t) for t in tools]) if tools else b""
+
+    def encode_message(self, message: Message) -> bytes:
+        """One message, as JSON; b"" where there is nothing that Claude may be shown."""
+        if message.native is not None and message.native.api == self.api:
+            return message.native.items
+        if message.role == "tool":
+            blocks = [_result_block(p) for p in message.parts if isinstance(p, ToolOutput)]
+        else:
+            blocks = [block for p in message.parts if (block := _block(p))]
+        role = "assistant" if message.role == "assistant" else "user"
+        return dump({"role": role, "content": blocks}) if blocks else b""
+
+    def effective_tool_choice(self, request: Request) -> str:
+        """What `tool_choice` this request really carries: "auto" where the model, or its thinking, takes no force."""
+        if request.tool_choice in ("auto", "none"):
+            return request.tool_choice
+        thinking = obj({**self.settings, **request.settings}.get("thinking"))
+        refused = _NOT_FORCED.search(self.model) or thinking.get("type") == "enabled"
+        return "auto" if refused else request.tool_choice
+
+    def encode_request(self, request: Request, *, stream: bool) -> bytes:
+        """The body of a request."""
+        if request.settings:
+            self._check(request.settings)
+        settings = {**self.settings, **request.settings}
+        extra, tools = settings.pop("extra_body", None), settings.pop("tools", None)
+        head: dict[str, Any] = {"model": self.model, "max_tokens": DEFAULT_MAX_TOKENS, **settings}
+        if not stream:
+            self._check_length(num(head["max_tokens"]))
+        self._mark_cache(head)
+        if request.instructions:
+            head["system"] = request.instructions
+        if stream:
+            head["stream"] = True
+        choice = self._tool_choice(request) if request.tools else None
+        if choice is not None:
+            head["tool_choice"] = choice
+        head.update(obj(extra))
+        listed = request.tools if not tools else joined(request.tools, dump(tools))
+        parts = [dump(head)[:-1]]
+        if listed:
+            parts += [b',"tools":', listed]
+        parts += [b',"messages":[', b",".join([m for m in request.messages if m]), b"]}"]
+        return b"".join(parts)
+
+    def _tool_choice(self, request: Request) -> dict[str, Any] | None:
+        alone = {"disable_parallel_tool_use": True} if request.parallel is False else {}
+        match self.effective_tool_choice(request):
+            case "auto":
+                return {"type": "auto", **alone} if alone else None
+            case "none":
+                return {"type": "none"}
+            case "required":
+                return {"type": "any", **alone}
+            case name:
+                return {"type": "tool", "name": name, **alone}
+
+    def _mark_cache(self, head: dict[str, Any]) -> None:
+        """By default the service caches all that the next request repeats; `cache_control=None` in settings stops it.
+
+        The clouds do not take the marker at the top level (docs, prompt caching): their clients get none.
+        """
+        if "cache_control" not in head and self._is_sdks_own:
+            head["cache_control"] = {"type": "ephemeral"}
+        if not head.get("cache_control"):
+            head.pop("cache_control", None)
+
+    def _check_length(self, max_tokens: int) -> None:
+        if max_tokens > MAX_TOKENS_AT_ONCE and not self._has_own_timeout:
+            raise ConfigError(
+                f"{self.name}: max_tokens={max_tokens} may take longer than ten minutes, too long for an answer that "
+                f"comes at once. Use run_stream, ask for at most {MAX_TOKENS_AT_ONCE}, or pass your own client with "
+                "its own timeout."
+            )
+
+    # --- answers ----------------------------------------------------------------------------------------------------
+
+    def decode(self, body: bytes) -> Reply:
+        """Read an answer."""
+        return read_message(self.name, body)
+
+    def accumulator(self) -> MessageStream:
+        """For the answer to one streamed request."""
+        return MessageStream(self.name)
+
+
+def _block(part: Part) -> dict[str, Any] | None:
+    """A neutral part as a content block; None for what another service alone understands."""
+    match part:
+        case Text(text) | Refusal(text):
+            return {"type": "text", "text": text} if text.strip() else None  # blank blocks are a 400
+        case ToolCall(call_id, name, arguments):
+            return {"type": "tool_use", "id": wire_id(call_id), "name": name, "input": replayable_arguments(arguments)}
+        case _:
+            return None
+
+
+def _result_block(output: ToolOutput) -> dict[str, Any]:
+    block = {"type": "tool_result", "tool_use_id": wire_id(output.call_id), "content": output.text}
+    return {**block, "is_error": True} if output.is_error else block

@@ -1,0 +1,195 @@
+"""OpenAI's Chat Completions API and the many servers that speak it, through the `openai` SDK's client (3.57 or newer).
+
+Sources, read November 2026: the SDK's types (`openai/types/chat`), and what compatible servers were seen to send.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from toolsmith.messages import Message, Refusal, Reply, Request, Text, ToolCall, ToolOutput
+from toolsmith.providers._chat_answers import read_completion, server_id
+from toolsmith.providers._chat_stream import ChatStream
+from toolsmith.providers._http import SDKCarrier
+from toolsmith.providers._wire import check_settings, dump, flagless, joined, obj, replayable_arguments
+
+if TYPE_CHECKING:
+    from toolsmith.dialects import Offered, Service
+    from toolsmith.providers import ModelSettings
+
+# Parameters of `POST /chat/completions` that are ours to pass on (openai/types/chat/completion_create_params.py).
+_KNOWN = frozenset(
+    {
+        "audio", "frequency_penalty", "function_call", "functions", "logit_bias", "logprobs",
+        "max_completion_tokens", "max_tokens", "metadata", "modalities", "moderation", "prediction",
+        "presence_penalty", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
+        "reasoning_effort", "response_format", "safety_identifier", "seed", "service_tier", "stop", "store",
+        "stream_options", "temperature", "tools", "top_logprobs", "top_p", "user", "verbosity",
+        "web_search_options", "extra_body",
+    }
+)  # fmt: skip
+_OURS = {
+    "model": "Agent(model)",
+    "messages": "Agent.run(message_history=...)",
+    "tool_choice": "the run",
+    "parallel_tool_calls": "Agent(parallel_tool_calls=...)",
+    "stream": "Agent.run or Agent.run_stream",
+    "n": "a run follows one answer",
+    "extra_headers": "with the model's own settings, not with one request",
+}
+_WRONG = {"max_output_tokens": "on Chat Completions it is called max_completion_tokens, on many servers max_tokens"}
+# The SDK refuses to start without a key, and most servers of one's own want none.
+_NO_KEY = "no-key-needed"
+
+
+def wire_tool(offered: Offered) -> dict[str, Any]:
+    """One tool as Chat Completions takes it (openai/types/shared_params/function_definition.py)."""
+    return {
+        "type": "function",
+        "function": {
+            "name": offered.spec.name,
+            "description": offered.spec.description,
+            "parameters": offered.schema,
+            "strict": offered.strict,
+        },
+    }
+
+
+def create(model: str, settings: ModelSettings) -> OpenAIChat:
+    """The provider for "openai-chat:MODEL"."""
+    return OpenAIChat(model, settings=settings)
+
+
+class OpenAIChat(SDKCarrier):
+    """A model behind Chat Completions: OpenAI's own, or any server's that speaks this API.
+
+    Args:
+        model: as the server names it.
+        client: your own `OpenAI`, `AsyncOpenAI`, `AzureOpenAI` ...; None makes one from the environment.
+        async_client: your own asyncio client, where `client` is a blocking one.
+        settings: base URL, key and parameters. With a base URL a key may be left out; `OPENAI_API_KEY` is sent where
+            it is set, as the SDK does. With a client of yours, its base URL and key are used.
+
+    Raises:
+        ConfigError: no key for OpenAI's own service, or a parameter that cannot work.
+    """
+
+    api = "openai-chat"
+    _sdk = "openai"
+    _clients = ("OpenAI", "AsyncOpenAI")
+    _path = "/chat/completions"
+    _key_variable = "OPENAI_API_KEY"
+
+    def __init__(
+        self, model: str, *, client: Any = None, async_client: Any = None, settings: ModelSettings | None = None
+    ) -> None:
+        super().__init__(model, client=client, async_client=async_client, settings=settings)
+        self._check(self.settings)
+
+    @property
+    def service(self) -> Service:
+        from toolsmith import dialects
+
+        return dialects.OPENAI if self._is_openai else dialects.COMPATIBLE
+
+    @property
+    def _is_openai(self) -> bool:
+        given = self._client or self._async_client
+        address = (
+            str(given.base_url) if given is not None else self._base_url or os.environ.get("OPENAI_BASE_URL") or ""
+        )
+        host = address.partition("://")[2].partition("/")[0]
+        return not address or host.endswith((".openai.com", ".openai.azure.com"))
+
+    def _without_key(self, profile: ModelSettings) -> str | None:
+        if profile.base_url or os.environ.get("OPENAI_BASE_URL"):
+            return _NO_KEY
+        raise self._missing_key()
+
+    def _check(self, settings: Mapping[str, Any]) -> None:
+        check_settings(settings, provider=self.name, known=_KNOWN, ours=_OURS, wrong=_WRONG)
+
+    def encode_tools(self, tools: Sequence[Offered]) -> bytes:
+        """The tool list, as JSON; b"" for none."""
+        return dump([wire_tool(t) for t in tools]) if tools else b""
+
+    def encode_message(self, message: Message) -> bytes:
+        """One message as wire messages, joined by commas; b"" where there is nothing that this API may be shown."""
+        if message.native is not None and message.native.api == self.api:
+            return message.native.items
+        match message.role:
+            case "user":
+                return dump({"role": "user", "content": message.text})
+            case "assistant":
+                return _assistant(message)
+            case "tool":
+                return b",".join([dump(_output(p)) for p in message.parts if isinstance(p, ToolOutput)])
+
+    def effective_tool_choice(self, request: Request) -> str:
+        """What `tool_choice` this request really carries: this API takes each."""
+        return request.tool_choice
+
+    def encode_request(self, request: Request, *, stream: bool) -> bytes:
+        """The body of a request."""
+        if request.settings:
+            self._check(request.settings)
+        settings = {**self.settings, **request.settings}
+        extra, tools = settings.pop("extra_body", None), settings.pop("tools", None)
+        head: dict[str, Any] = {"model": self.model, **settings}
+        if request.tools:
+            if request.tool_choice in ("none", "required"):
+                head["tool_choice"] = request.tool_choice
+            elif request.tool_choice != "auto":
+                head["tool_choice"] = {"type": "function", "function": {"name": request.tool_choice}}
+            if request.parallel is not None:
+                head["parallel_tool_calls"] = request.parallel
+        if stream:
+            head["stream"] = True
+            head["stream_options"] = {"include_usage": True, **obj(settings.get("stream_options"))}
+        else:
+            head.pop("stream_options", None)  # the API refuses it there
+        head.update(obj(extra))
+        listed = request.tools if not tools else joined(request.tools, dump(tools))
+        parts = [dump(head)[:-1]]
+        if listed:
+            parts += [b',"tools":', listed]
+        messages = [m for m in request.messages if m]
+        if request.instructions:
+            messages.insert(0, dump({"role": "system", "content": request.instructions}))
+        parts += [b',"messages":[', b",".join(messages), b"]}"]
+        return b"".join(parts)
+
+    def decode(self, body: bytes) -> Reply:
+        """Read an answer."""
+        return read_completion(self.name, body)
+
+    def accumulator(self) -> ChatStream:
+        """For the answer to one streamed request."""
+        return ChatStream(self.name)
+
+
+def _assistant(message: Message) -> bytes:
+    """An assistant's turn from its neutral parts; what another service alone understands is left out."""
+    words = "".join(p.text for p in message.parts if isinstance(p, (Text, Refusal)))
+    calls = [_call(p) for p in message.parts if isinstance(p, ToolCall)]
+    if not words and not calls:
+        return b""
+    wire: dict[str, Any] = {"role": "assistant", "content": words or None}
+    return dump({**wire, "tool_calls": calls} if calls else wire)
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    # Some servers parse the arguments of old calls, and fail the request where they are no object.
+    arguments = dump(replayable_arguments(call.arguments)).decode()
+    return {
+        "id": server_id(call.id),
+        "type": "function",
+        "function": {"name": call.name, "arguments": arguments},
+    }
+
+
+def _output(output: ToolOutput) -> dict[str, Any]:
+    text = flagless(output.text) if output.is_error else output.text
+    return {"role": "tool", "tool_call_id": server_id(output.call_id), "content": text}

@@ -1,0 +1,168 @@
+"""OpenAI's Responses API, through the `openai` SDK's client (3.57 or newer). Stateless: the service keeps nothing.
+
+Sources, read November 2026: the SDK's types (`openai/types/responses`) and developers.openai.com/api/docs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from toolsmith.messages import Message, Part, Refusal, Reply, Request, Text, ToolCall, ToolOutput
+from toolsmith.providers._http import SDKCarrier
+from toolsmith.providers._responses_answers import ResponseStream, read_response
+from toolsmith.providers._wire import check_settings, dump, flagless, joined, obj, wire_id
+
+if TYPE_CHECKING:
+    from toolsmith.dialects import Offered, Service
+    from toolsmith.providers import ModelSettings
+
+# Parameters of `POST /responses` that are ours to pass on (openai/types/responses/response_create_params.py).
+_KNOWN = frozenset(
+    {
+        "access_programs", "background", "background_options", "context_management", "conversation", "image",
+        "include", "max_output_tokens", "max_tool_calls", "metadata", "moderation", "previous_response_id",
+        "prompt", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "reasoning",
+        "safety_identifier", "service_tier", "store", "stream_options", "temperature", "text", "tools",
+        "top_logprobs", "top_p", "truncation", "user", "extra_body",
+    }
+)  # fmt: skip
+_OURS = {
+    "model": "Agent(model)",
+    "input": "Agent.run(message_history=...)",
+    "instructions": "Agent(instructions=...)",
+    "tool_choice": "the run",
+    "parallel_tool_calls": "Agent(parallel_tool_calls=...)",
+    "stream": "Agent.run or Agent.run_stream",
+    "extra_headers": "with the model's own settings, not with one request",
+}
+_WRONG = {
+    "max_tokens": "on the Responses API it is called max_output_tokens",
+    "max_completion_tokens": "on the Responses API it is called max_output_tokens",
+    "reasoning_effort": "on the Responses API it is reasoning={'effort': ...}",
+    "response_format": "on the Responses API it is text={'format': ...}",
+    "verbosity": "on the Responses API it is text={'verbosity': ...}",
+}
+_REASONING = "reasoning.encrypted_content"
+# Models that do not reason answer 400 to a request for encrypted reasoning.
+_UNREASONING = re.compile(r"(?:ft:)?(?:gpt-3|gpt-4|chatgpt-4)|.*-chat(?:-latest)?$")
+
+
+def wire_tool(offered: Offered) -> dict[str, Any]:
+    """One tool as the Responses API takes it (openai/types/responses/function_tool_param.py).
+
+    `strict` is never left out: without it the service makes a schema strict by itself where it can.
+    """
+    return {
+        "type": "function",
+        "name": offered.spec.name,
+        "description": offered.spec.description,
+        "parameters": offered.schema,
+        "strict": offered.strict,
+    }
+
+
+def create(model: str, settings: ModelSettings) -> OpenAIResponses:
+    """The provider for "openai:MODEL"."""
+    return OpenAIResponses(model, settings=settings)
+
+
+class OpenAIResponses(SDKCarrier):
+    """An OpenAI model on the Responses API.
+
+    Args:
+        model: "gpt-6-astra".
+        client: your own `OpenAI`, `AsyncOpenAI` or a cloud's client; None makes one from the environment.
+        async_client: your own asyncio client, where `client` is a blocking one.
+        settings: base URL, key and parameters. With a client of yours, its base URL and key are used.
+
+    Raises:
+        ConfigError: no key, or a parameter that cannot work.
+    """
+
+    api = "openai"
+    _sdk = "openai"
+    _clients = ("OpenAI", "AsyncOpenAI")
+    _path = "/responses"
+    _key_variable = "OPENAI_API_KEY"
+
+    def __init__(
+        self, model: str, *, client: Any = None, async_client: Any = None, settings: ModelSettings | None = None
+    ) -> None:
+        super().__init__(model, client=client, async_client=async_client, settings=settings)
+        self._check(self.settings)
+
+    @property
+    def service(self) -> Service:
+        from toolsmith.dialects import OPENAI
+
+        return OPENAI
+
+    def _check(self, settings: Mapping[str, Any]) -> None:
+        check_settings(settings, provider=self.name, known=_KNOWN, ours=_OURS, wrong=_WRONG)
+
+    def encode_tools(self, tools: Sequence[Offered]) -> bytes:
+        """The tool list, as JSON; b"" for none."""
+        return dump([wire_tool(t) for t in tools]) if tools else b""
+
+    def encode_message(self, message: Message) -> bytes:
+        """One message as items, joined by commas; b"" where there is nothing that this API may be shown."""
+        if message.native is not None and message.native.api == self.api:
+            return message.native.items
+        return b",".join([dump(item) for p in message.parts if (item := _item(message.role, p))])
+
+    def effective_tool_choice(self, request: Request) -> str:
+        """What `tool_choice` this request really carries: this API takes each."""
+        return request.tool_choice
+
+    def encode_request(self, request: Request, *, stream: bool) -> bytes:
+        """The body of a request."""
+        if request.settings:
+            self._check(request.settings)
+        settings = {**self.settings, **request.settings}
+        extra, tools = settings.pop("extra_body", None), settings.pop("tools", None)
+        head: dict[str, Any] = {"model": self.model, "store": False, **settings}
+        if head["store"] is False and not _UNREASONING.match(self.model):
+            # Without a store the reasoning comes back encrypted, and must go in again with the calls that follow it.
+            head["include"] = list(dict.fromkeys([*(settings.get("include") or ()), _REASONING]))
+        if request.instructions:
+            head["instructions"] = request.instructions
+        if request.tools:
+            if request.tool_choice in ("none", "required"):
+                head["tool_choice"] = request.tool_choice
+            elif request.tool_choice != "auto":
+                head["tool_choice"] = {"type": "function", "name": request.tool_choice}
+            if request.parallel is not None:
+                head["parallel_tool_calls"] = request.parallel
+        if stream:
+            head["stream"] = True
+        head.update(obj(extra))
+        listed = request.tools if not tools else joined(request.tools, dump(tools))
+        parts = [dump(head)[:-1]]
+        if listed:
+            parts += [b',"tools":', listed]
+        parts += [b',"input":[', b",".join([m for m in request.messages if m]), b"]}"]
+        return b"".join(parts)
+
+    def decode(self, body: bytes) -> Reply:
+        """Read an answer."""
+        return read_response(self.name, body)
+
+    def accumulator(self) -> ResponseStream:
+        """For the answer to one streamed request."""
+        return ResponseStream(self.name)
+
+
+def _item(role: str, part: Part) -> dict[str, Any] | None:
+    """A neutral part as an input item; None for what another service alone understands."""
+    match part:
+        case Text(text) | Refusal(text):
+            return {"role": role, "content": text} if text or role == "user" else None
+        case ToolCall(call_id, name, arguments):
+            return {"type": "function_call", "call_id": wire_id(call_id), "name": name, "arguments": arguments}
+        case ToolOutput(call_id, _, text, is_error):
+            output = flagless(text) if is_error else text
+            return {"type": "function_call_output", "call_id": wire_id(call_id), "output": output}
+        case _:
+            return None
