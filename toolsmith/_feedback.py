@@ -216,6 +216,10 @@ class Feedback(Wording):
             "The same call would give the same: get what you need another way, or go on without it."
         )
 
+    def unflagged(self, text: str) -> str:
+        """A failed call's text for a service that has no flag for failures; most of ours say it in their first words."""
+        return text if text.startswith(("`", "Nothing was run", "Error")) else f"Error: {text}"
+
     # ---- results
 
     def result_text(self, result: ToolResult) -> str:
