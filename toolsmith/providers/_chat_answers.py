@@ -19,6 +19,7 @@ from toolsmith.providers._wire import (
     arguments_text,
     arr,
     bad_response,
+    digest,
     dump,
     load,
     num,
@@ -44,6 +45,7 @@ REASONING_KEYS = ("reasoning_content", "reasoning")
 _ANSWER_ONLY = frozenset({"annotations", "function_call", "tool_calls", "content", "role", "audio"})
 
 _SENT = "sent_"
+_ID_LENGTH = 40  # OpenAI's own bound here: "string too long. Expected a string with maximum length 40" (public issues)
 
 
 def label_of(sent: str) -> str:
@@ -51,16 +53,17 @@ def label_of(sent: str) -> str:
 
     The server must see its own id again: some models were trained on it. `server_id` gives it back.
     """
-    if wire_id(sent) == sent and not sent.startswith(_SENT):
+    if not sent.startswith(_SENT) and wire_id(sent, longest=_ID_LENGTH) == sent:
         return sent
     label = _SENT + re.sub(rb"[^a-zA-Z0-9_]", lambda m: b"-%02x" % m[0][0], sent.encode("utf-8", "replace")).decode()
-    return label if len(label) <= 64 else wire_id(sent)
+    odd = sent.startswith(_SENT) or wire_id(sent, longest=len(sent)) != sent
+    return label if odd and len(label) <= 64 else f"call_{digest(sent)}"
 
 
 def server_id(label: str) -> str:
     """The id that a request carries for a call that we name `label`."""
     if not label.startswith(_SENT):
-        return wire_id(label)
+        return wire_id(label, longest=_ID_LENGTH)
     raw = re.sub(rb"-([0-9a-f]{2})", lambda m: bytes([int(m[1], 16)]), label.removeprefix(_SENT).encode())
     return raw.decode("utf-8", "replace")
 

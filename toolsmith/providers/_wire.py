@@ -12,7 +12,7 @@ from pydantic_core import from_json, to_json
 
 from toolsmith.errors import ConfigError, ProviderError
 
-_LEGAL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_ILLEGAL_IN_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _INVALID_KEY = "invalid_json"
 
 
@@ -80,21 +80,16 @@ def replayable_arguments(text: str) -> dict[str, Any]:
     return {_INVALID_KEY: text} if value is None else value
 
 
-def flagless(text: str) -> str:
-    """A failed call's text for an API that has no flag to mark it as failed."""
-    return text if text.lower().startswith("error") else f"Error: {text}"
-
-
-def wire_id(call_id: str) -> str:
+def wire_id(call_id: str, *, longest: int = 64) -> str:
     """The id that stands for `call_id` in a request: itself where that is legal, else the same substitute each time.
 
-    Legal is `^[a-zA-Z0-9_-]{1,64}$`, the intersection of what the three APIs take (provider documentation, November
-    2026). Call and output are encoded apart, so the substitute depends on nothing but the id.
+    Legal is `^[a-zA-Z0-9_-]{1,64}$` (the documentation of Claude and of OpenAI's Responses API, November 2026). Call
+    and output are encoded apart, so the substitute depends on nothing but the id.
     """
-    if _LEGAL_ID.fullmatch(call_id):
+    if 0 < len(call_id) <= longest and not _ILLEGAL_IN_ID.search(call_id):
         return call_id
-    readable = re.sub(r"[^a-zA-Z0-9_-]", "_", call_id)[:40]
-    return f"{readable or 'call'}_{_digest(call_id)}"
+    readable = _ILLEGAL_IN_ID.sub("_", call_id)[:20]
+    return f"{readable or 'call'}_{digest(call_id)}"
 
 
 class CallIds:
@@ -113,7 +108,7 @@ class CallIds:
     def take(self, given: object) -> str:
         """The id of the next call, in the model's order; `given` is what the server called it."""
         self._count += 1
-        wanted = txt(given) or f"call_{_digest(f'{self._seed}/{self._count}')}"
+        wanted = txt(given) or f"call_{digest(f'{self._seed}/{self._count}')}"
         label, copies = wanted, 1
         while label in self._taken:
             copies += 1
@@ -122,7 +117,8 @@ class CallIds:
         return label
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """16 characters that stand for a text, legal in an id."""
     return blake2s(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 

@@ -9,11 +9,12 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolsmith._feedback import FEEDBACK
 from toolsmith.messages import Message, Refusal, Reply, Request, Text, ToolCall, ToolOutput
 from toolsmith.providers._chat_answers import read_completion, server_id
 from toolsmith.providers._chat_stream import ChatStream
 from toolsmith.providers._http import SDKCarrier
-from toolsmith.providers._wire import check_settings, dump, flagless, joined, obj, replayable_arguments
+from toolsmith.providers._wire import check_settings, dump, joined, obj, replayable_arguments
 
 if TYPE_CHECKING:
     from toolsmith.dialects import Offered, Service
@@ -191,5 +192,5 @@ def _call(call: ToolCall) -> dict[str, Any]:
 
 
 def _output(output: ToolOutput) -> dict[str, Any]:
-    text = flagless(output.text) if output.is_error else output.text
+    text = FEEDBACK.unflagged(output.text) if output.is_error else output.text
     return {"role": "tool", "tool_call_id": server_id(output.call_id), "content": text}

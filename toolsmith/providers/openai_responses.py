@@ -9,10 +9,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolsmith._feedback import FEEDBACK
 from toolsmith.messages import Message, Part, Refusal, Reply, Request, Text, ToolCall, ToolOutput
 from toolsmith.providers._http import SDKCarrier
 from toolsmith.providers._responses_answers import ResponseStream, read_response
-from toolsmith.providers._wire import check_settings, dump, flagless, joined, obj, wire_id
+from toolsmith.providers._wire import check_settings, dump, joined, obj, wire_id
 
 if TYPE_CHECKING:
     from toolsmith.dialects import Offered, Service
@@ -162,7 +163,7 @@ def _item(role: str, part: Part) -> dict[str, Any] | None:
         case ToolCall(call_id, name, arguments):
             return {"type": "function_call", "call_id": wire_id(call_id), "name": name, "arguments": arguments}
         case ToolOutput(call_id, _, text, is_error):
-            output = flagless(text) if is_error else text
+            output = FEEDBACK.unflagged(text) if is_error else text
             return {"type": "function_call_output", "call_id": wire_id(call_id), "output": output}
         case _:
             return None
