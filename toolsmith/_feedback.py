@@ -217,7 +217,7 @@ class Feedback(Wording):
         )
 
     def unflagged(self, text: str) -> str:
-        """A failed call's text for a service that has no flag for failures; most of ours say it in their first words."""
+        """A failed call's text for a service that has no flag for failures; ours say so in their first words."""
         return text if text.startswith(("`", "Nothing was run", "Error")) else f"Error: {text}"
 
     # ---- results
