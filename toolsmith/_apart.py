@@ -13,6 +13,7 @@ from toolsmith._decoders import (
     RefDecoder,
     TupleDecoder,
     UnionDecoder,
+    kind_of,
 )
 from toolsmith._jsonschema import Node, as_list, def_name
 from toolsmith._merge import json_equal
@@ -111,8 +112,9 @@ def _values(schema: Node) -> list[Any] | None:
 
 
 def _kinds(schema: Node) -> set[str]:
-    kinds = schema.get("type", [])
-    found = {kinds} if isinstance(kinds, str) else set(as_list(kinds))
+    values = _values(schema)
+    kinds = schema.get("type", [kind_of(v) for v in values or ()])
+    found: set[Any] = {kinds} if isinstance(kinds, str) else set(as_list(kinds))
     return {"number" if k == "integer" else str(k) for k in found}
 
 

@@ -123,11 +123,9 @@ class _Compiler:
                 out[key] = value
         if node.get(TOLD):
             out["description"] = words.described(out.get("description", ""), node[TOLD])
-        if "anyOf" in out:
+        if self._rules.short:
             self._shorten(out)
-        if out.get("not") == {}:
-            return {"not": {}}
-        return out
+        return {k: out[k] for k in ("description", "type", "default") if k in out} | out
 
     def _in_place(self, node: Node) -> Node:
         """A reference to what is shorter in place, replaced; others are kept."""
@@ -145,15 +143,23 @@ class _Compiler:
         return node
 
     def _shorten(self, node: Node) -> None:
-        """anyOf [X, null] as X with a list of types, where X is one plain schema."""
-        branches: list[Node] = node["anyOf"]
-        rest = [b for b in branches if b != {"type": "null"}]
-        if not self._rules.type_lists or len(rest) != 1 or len(branches) != 2 or node.keys() - ANNOTATIONS != {"anyOf"}:
+        """Leave out what only a machine needs; anyOf [X, null] becomes X with a list of types."""
+        if node.get("additionalProperties") is False and "properties" in node:
+            del node["additionalProperties"]
+        kind = node.get("type")
+        if isinstance(kind, str) and kind in SCALARS and node.get("enum", []) and None not in node["enum"]:
+            del node["type"]
+        branches = as_list(node.get("anyOf"))
+        rest: list[Node] = [b for b in branches if b != {"type": "null"}]
+        if len(branches) != 2 or len(rest) != 1 or node.keys() - ANNOTATIONS != {"anyOf"}:
             return
         kind = rest[0].get("type")
-        if not isinstance(kind, str) or "anyOf" in rest[0]:
+        if isinstance(kind, str) and kind not in SCALARS and "anyOf" not in rest[0]:
+            inner: Node = {**rest[0], "type": [kind, "null"]}
+        else:
+            inner = nullable(rest[0])
+        if "anyOf" in inner:
             return
-        inner: Node = nullable(rest[0]) if kind in SCALARS else {**rest[0], "type": [kind, "null"]}
         beside = {k: v for k, v in node.items() if k != "anyOf"}
         if "description" in inner and "description" in beside:
             beside["description"] = join_descriptions(beside["description"], inner["description"])

@@ -22,7 +22,7 @@ MAX_DEPTH = 64
 """Levels of schemas within schemas, references not followed. A service takes 10 levels of objects at most."""
 
 _NAMES_ONLY = frozenset(
-    {"$schema", "$id", "id", "$comment", "$anchor", "$vocabulary", "title", "readOnly", "writeOnly"}
+    {"$schema", "$id", "id", "$comment", "$anchor", "$vocabulary", "title", "readOnly", "writeOnly", "discriminator"}
     | {"$defs", "definitions", "xml", "externalDocs", "example"}
 )
 _KEEP_BOOLEAN = frozenset({"additionalProperties", "items", "unevaluatedItems", "unevaluatedProperties"})
@@ -40,7 +40,7 @@ def read(schema: Mapping[str, Any]) -> Graph:
         DefinitionError: more than `MAX_NODES` schemas or `MAX_DEPTH` levels; a reference loop without a schema in it.
     """
     graph = _Reader(schema).read()
-    _tag_discriminated(graph)
+    _require_tags(graph)
     analyse(graph)
     return graph
 
@@ -88,10 +88,6 @@ class _Reader:
             return
         if key == "$ref":
             self._reference(node, value, path)
-        elif key == "discriminator":  # OpenAPI's; kept as the name of the member that tells branches apart
-            tag = (_mapping(value) or {}).get("propertyName")
-            if isinstance(tag, str):
-                node[key] = tag
         elif key in SINGLE or key == "additionalItems":
             if isinstance(value, list) and key == "items":
                 node["prefixItems"] = [self._node(v, f"{path}[{i}]", depth) for i, v in enumerate(as_list(value))]
@@ -256,21 +252,19 @@ def _settle(node: Node) -> Node:
     return node
 
 
-def _tag_discriminated(graph: Graph) -> None:
+def _require_tags(graph: Graph) -> None:
     """Require the tag in each branch of a tagged union.
 
     A tag with a default ("kind: Literal['cat'] = 'cat'") is optional in the branch's own schema, yet the union cannot
     be read without it: OpenAPI 3.1 says so ("discriminator"), and pydantic refuses the value.
     """
     for node in list(all_nodes(graph)):
-        tag = node.get("discriminator")
-        if not isinstance(tag, str):
-            continue
-        branches = as_list(node.get("oneOf")) or as_list(node.get("anyOf"))
+        branches = as_list(node.get("oneOf"))
+        tag = _tag(graph, branches)
         for i, branch in enumerate(branches):
             target = graph.solid(branch)
             required: list[str] = target.get("required", [])
-            if tag in required or tag not in target.get("properties", {}):
+            if not tag or tag in required:
                 continue
             tagged = {**target, "required": [*required, tag]}
             if "$ref" not in branch:
@@ -281,3 +275,19 @@ def _tag_discriminated(graph: Graph) -> None:
                 name += "_"
             graph.defs[name] = tagged
             branches[i] = {**branch, "$ref": f"#/$defs/{name}"}
+        if tag:
+            node["discriminator"] = tag
+
+
+def _tag(graph: Graph, branches: list[Any]) -> str:
+    """The first member that each branch has, as a constant or as one of some, and none as another does; "" for none."""
+    members: list[Node] = [graph.solid(b).get("properties", {}) for b in branches]
+    for name in members[0] if len(members) > 1 else ():
+        if not all(name in m for m in members):
+            continue
+        tags = [graph.solid(m[name]) for m in members]
+        values = [[t["const"]] if "const" in t else as_list(t.get("enum")) for t in tags]
+        flat = [json.dumps(v) for held in values for v in held]
+        if all(values) and len(set(flat)) == len(flat):
+            return name
+    return ""

@@ -56,6 +56,8 @@ class Rules:
         min_items: the largest `minItems` that may stand in the schema; None for any.
         recursion: whether a definition may refer to itself.
         default: whether `default` may stand in the schema.
+        literal_types: whether constants and enumerations name their type: without one OpenAI may answer "schema must
+            have a 'type' key"; Claude's own SDK leaves it out (anthropic 2.14.0, lib/_parse/_transform.py).
         keys: what a member's name must match in full; None for anything. Other names are replaced.
         first_keys: whether alternatives of a union must begin with different members (or different constants in it):
             "Objects provided via 'anyOf' must not share identical first keys".
@@ -68,6 +70,7 @@ class Rules:
     min_items: int | None
     recursion: bool
     default: bool
+    literal_types: bool
     keys: re.Pattern[str] | None = None
     first_keys: bool = False
     limits: SizeLimits | None = None
@@ -78,12 +81,13 @@ class LooseRules:
     """How a schema without strict mode is written.
 
     Attributes:
-        type_lists: whether "T or null" is written as a list of types, which is short; some compatible servers read only
-            a single type.
+        short: whether to leave out what a model can do without, because nothing enforces it: that objects are closed
+            and the type of an enumeration; and to write "T or null" as a list of types. Some compatible servers read
+            only a single type, and some do enforce the schema.
         keys: what a top-level member's name must match in full; None for anything.
     """
 
-    type_lists: bool = True
+    short: bool = True
     keys: re.Pattern[str] | None = None
 
 
@@ -94,6 +98,7 @@ OPENAI_RULES = Rules(
     min_items=None,
     recursion=True,
     default=False,
+    literal_types=True,
     first_keys=True,
     limits=SizeLimits(),
 )
@@ -106,6 +111,7 @@ COMPATIBLE_RULES = Rules(
     min_items=None,
     recursion=True,
     default=False,
+    literal_types=True,
     first_keys=True,
     limits=SizeLimits(),
 )
@@ -117,6 +123,7 @@ CLAUDE_RULES = Rules(
     min_items=1,
     recursion=False,
     default=True,
+    literal_types=False,
     keys=CLAUDE_KEYS,
 )
 
@@ -128,6 +135,7 @@ LOCAL_RULES = Rules(
     min_items=None,
     recursion=True,
     default=False,
+    literal_types=True,
 )
 
 

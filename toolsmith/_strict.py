@@ -27,6 +27,7 @@ from toolsmith._rules import Rules, plain_pattern
 from toolsmith._wire import (
     Wire,
     distinct_first_keys,
+    literal,
     literal_types,
     nullable,
     of_type,
@@ -206,10 +207,11 @@ class _Compiler:
             return self.refuse(path, "can have no value")
         if "object" in kinds or "array" in kinds:
             return self.refuse(path, "enumerates objects or lists: describe them by a schema")
-        schema: Node = {"type": kinds[0] if len(kinds) == 1 else kinds}
-        if values != [None]:
-            schema |= {"const": values[0]} if len(values) == 1 else {"enum": list(values)}
-        return self.wire(schema, node)
+        named = [k for k in kinds if k != "null"]
+        if len(named) > 1 and self.rules.literal_types:
+            alike = [[v for v in values if of_type(v, [k])] for k in kinds]
+            return self.wire(union([literal(held, typed=True) for held in alike]), node)
+        return self.wire(literal(values, typed=self.rules.literal_types), node)
 
     # ------------------------------------------------------------------------------------ references and unions
 

@@ -31,7 +31,8 @@ class Wire:
         description = words.described(self.text, self.said)
         if not description:
             return self.schema
-        return {**({"anyOf": [self.schema]} if "$ref" in self.schema else self.schema), "description": description}
+        # first the words: the order costs nothing, and a token less each
+        return {"description": description, **({"anyOf": [self.schema]} if "$ref" in self.schema else self.schema)}
 
 
 _HINTS = {
@@ -61,11 +62,20 @@ def literal_types(values: list[Any]) -> list[str]:
     return [k for k in kinds if not (k == "integer" and "number" in kinds)]
 
 
+def literal(values: list[Any], *, typed: bool) -> Node:
+    """A schema for some constants; `typed` names their type, which some services want and others do without."""
+    if values == [None]:
+        return {"type": "null"}
+    kinds = literal_types(values)
+    schema: Node = {"type": kinds[0] if len(kinds) == 1 else kinds} if typed else {}
+    return schema | ({"const": values[0]} if len(values) == 1 else {"enum": list(values)})
+
+
 def of_type(value: Any, kinds: Collection[str]) -> bool:
     """Whether a constant is of one of some JSON types."""
     kind = kind_of(value)
     whole = kind == "integer" or (kind == "number" and float(value).is_integer())
-    return kind in kinds or (whole and bool({"integer", "number"} & set(kinds)))
+    return kind in kinds or (whole and ("integer" in kinds or (kind == "integer" and "number" in kinds)))
 
 
 def may_hold(node: Node, value: Any, graph: Graph, seen: tuple[str, ...] = ()) -> bool:
@@ -104,17 +114,30 @@ def nullable(schema: Node) -> Node:
         if any(b.get("type") == "null" for b in schema["anyOf"]):
             return schema
         return {**schema, "anyOf": [*schema["anyOf"], {"type": "null"}]}
-    if kind == "null" or (isinstance(kind, list) and "null" in kind):
+    if (
+        kind == "null"
+        or (isinstance(kind, list) and "null" in kind)
+        or (kind is None and None in schema.get("enum", ()))
+    ):
         return schema
-    kinds = [kind] if isinstance(kind, str) else as_list(kind)
-    if not kinds or not SCALARS.issuperset(kinds):
+    out: Node = dict(schema)
+    if kind is not None:
+        kinds = [kind] if isinstance(kind, str) else as_list(kind)
+        if not SCALARS.issuperset(kinds):
+            # a list of types is refused for what has parts: 'array schema missing items' (dcdpr/jp#674)
+            return {"anyOf": [schema, {"type": "null"}]}
+        out["type"] = [*kinds, "null"]
+    elif "const" not in schema and "enum" not in schema:
         return {"anyOf": [schema, {"type": "null"}]}
-    out: Node = {**schema, "type": [*kinds, "null"]}
     if "const" in out:
-        out["enum"] = [out.pop("const"), None]
-    elif "enum" in out:
+        return _replaced(out, "const", "enum", [out["const"], None])
+    if "enum" in out and None not in out["enum"]:
         out["enum"] = [*out["enum"], None]
     return out
+
+
+def _replaced(node: Node, key: str, by: str, value: Any) -> Node:
+    return {by if k == key else k: value if k == key else v for k, v in node.items()}
 
 
 def union(branches: list[Node]) -> Node:

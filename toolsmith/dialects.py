@@ -140,7 +140,7 @@ OPENAI_LOOSE: Dialect = _LooseDialect("OpenAI loose", LooseRules())
 CLAUDE_STRICT: Dialect = _StrictDialect("Claude strict", CLAUDE_RULES)
 CLAUDE_LOOSE: Dialect = _LooseDialect("Claude loose", LooseRules(keys=CLAUDE_KEYS))
 COMPATIBLE_STRICT: Dialect = _StrictDialect("compatible strict", COMPATIBLE_RULES)
-COMPATIBLE_LOOSE: Dialect = _LooseDialect("compatible loose", LooseRules(type_lists=False))
+COMPATIBLE_LOOSE: Dialect = _LooseDialect("compatible loose", LooseRules(short=False))
 LOCAL_STRICT: Dialect = _StrictDialect("local grammar", LOCAL_RULES)
 
 OPENAI = Service("OpenAI", OPENAI_STRICT, OPENAI_LOOSE)
@@ -157,4 +157,4 @@ CLAUDE = Service(
 )
 
 COMPATIBLE = Service("compatible servers", COMPATIBLE_STRICT, COMPATIBLE_LOOSE, strict_unasked=False)
-LOCAL = Service("the local model", LOCAL_STRICT, OPENAI_LOOSE)
+LOCAL = Service("the local model", LOCAL_STRICT, COMPATIBLE_LOOSE)
