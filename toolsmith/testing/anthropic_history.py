@@ -6,6 +6,7 @@ Sources are named rule by rule, as in `anthropic_rules.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from typing import Any, cast
 
 from toolsmith.testing.binding import BINDING_MODELS, Conversation, blocks_of, named_like, places, thought_tail
@@ -177,7 +178,7 @@ def _ids(blocks: list[dict[str, Any]], kind: str, key: str) -> list[str]:
 )
 def result_missing(request: Recorded) -> No | None:
     turns = list(_turns(request))
-    for (number, _, blocks), after in zip(turns, [*turns[1:], None], strict=True):
+    for (number, _, blocks), after in zip_longest(turns, turns[1:]):
         calls = _ids(blocks, "tool_use", "id")
         results = _ids(after[2], "tool_result", "tool_use_id") if after else []
         open_calls = [call for call in calls if call not in results]
@@ -219,8 +220,8 @@ def result_twice(request: Recorded) -> No | None:
 
 @rule(_API, "result-first", "A tool_result behind other content of its message.", source="docs: Tool use")
 def result_first(request: Recorded) -> No | None:
-    for number, message in enumerate(_messages(request)):
-        kinds = [block.get("type") == "tool_result" for block in blocks_of(message["content"])]
+    for number, _, blocks in _turns(request):
+        kinds = [block.get("type") == "tool_result" for block in blocks]
         if kinds != sorted(kinds, reverse=True):
             return No(message=f"messages.{number}: `tool_result` blocks must come first in the content of a message")
     return None
@@ -311,10 +312,10 @@ HISTORY_RULES: tuple[Rule, ...] = (
     empty_content,
     block,
     call_id_unique,
-    result_first,
     result_missing,
     result_orphan,
     result_twice,
+    result_first,
     prefill,
     thinking_signature,
     thinking_prefix,

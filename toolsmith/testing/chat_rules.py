@@ -96,7 +96,7 @@ def parallel_without_tools(request: Recorded) -> No | None:
 def messages(request: Recorded) -> No | None:
     if "messages" not in request.body:
         return missing("messages")
-    if _messages(request):
+    if request.body["messages"] and _messages(request) == request.body["messages"]:
         return None
     words = "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead."
     return bad(words, code="empty_array", param="messages")
@@ -105,7 +105,7 @@ def messages(request: Recorded) -> No | None:
 @rule(_API, "role", "A role that the API does not have.", source="spec")
 def role(request: Recorded) -> No | None:
     for number, message in enumerate(_messages(request)):
-        if message.get("role") not in _KEYS:
+        if str(message.get("role")) not in _KEYS:
             words = f"Invalid value: '{message.get('role')}'. Supported values are: 'system', 'assistant', 'user', "
             return bad(words + "'tool', and 'developer'.", param=f"messages[{number}].role")
     return None

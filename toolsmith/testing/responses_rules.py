@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from typing import Any
 
 from toolsmith.testing.binding import decrypts
@@ -36,6 +37,7 @@ _HOSTED = (
     "code_interpreter_call", "local_shell_call", "local_shell_call_output", "shell_call", "shell_call_output",
     "apply_patch_call", "apply_patch_call_output", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response",
     "mcp_call", "custom_tool_call", "custom_tool_call_output", "item_reference", "program", "program_output",
+    "configuration_update",
 )  # fmt: skip
 _IN = ("input_text", "input_image", "input_file")
 _OUT = ("output_text", "refusal")
@@ -58,9 +60,13 @@ def _of_kind(request: Recorded, *kinds: str) -> Iterator[tuple[str, dict[str, An
 
 @rule(_API, "input", "`input` is missing or empty.", source="spec")
 def input_given(request: Recorded) -> No | None:
-    if not request.body.get("input"):
+    given = request.body.get("input")
+    if not given:
         return missing("input")
-    return None
+    if isinstance(given, str) or dicts(given) == given:
+        return None
+    words = "Invalid type for 'input': expected a string or an array of objects."
+    return bad(words, code="invalid_type", param="input")
 
 
 @rule(
@@ -254,7 +260,7 @@ def reasoning_content(request: Recorded) -> No | None:
 @rule(_API, "reasoning-follower", "A reasoning item without the item that it led to.", source="docs: Reasoning; issues")
 def reasoning_follower(request: Recorded) -> No | None:
     items = [item for _, item in _items(request)]
-    for item, after in zip(items, [*items[1:], None], strict=True):
+    for item, after in zip_longest(items, items[1:]):
         if _kind(item) == "reasoning" and (after is None or not is_models_own(after)):
             words = f"Item '{item['id']}' of type 'reasoning' was provided without its required following item."
             return bad(words, code=None, param="input")

@@ -62,8 +62,10 @@ class Voice:
                 case Block():
                     said += len(dumps(part.raw))
         thought //= 4
+        # the same for a streamed and a whole answer: how it is asked for is not what is asked
+        asked = {key: value for key, value in self.request.body.items() if key not in ("stream", "stream_options")}
         return Usage(
-            input_tokens=len(self.request.raw) // 4 + 1,
+            input_tokens=len(dumps(asked)) // 4 + 1,
             output_tokens=said // 4 + thought + 1,
             reasoning_tokens=thought,
             requests=1,

@@ -1,0 +1,5 @@
+"""Fixtures for all tests."""
+
+from wire import wire
+
+__all__ = ["wire"]

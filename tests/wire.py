@@ -1,0 +1,119 @@
+"""The matrix of the wire tests: three APIs x two drivers x two doors, with both judges on every request.
+
+    def test_an_answer(wire: Wire) -> None:
+        model = wire.model(say("Hello"))
+        result = wire.run(Agent(wire.provider(model)), "Hi")
+
+Each test that takes `wire` runs twelve times. At its end every request that any of its scripted models got must have
+passed the rules of `toolsmith.testing` (what the services refuse), the SDKs' own types (`sdk_judge`), and the two
+habits that no service enforces: `strict` is always said, and the tool list keeps its bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any, Literal
+
+import pytest
+import sdk_judge
+
+from toolsmith.agent import Agent, RunResult
+from toolsmith.messages import Message
+from toolsmith.providers import Provider
+from toolsmith.testing import Api, Recorded, ScriptedModel
+from toolsmith.testing.script import Answering, Step
+
+Driver = Literal["sync", "async"]
+Door = Literal["in-process", "socket"]
+
+APIS: tuple[Api, ...] = ("anthropic", "openai", "openai-chat")
+DRIVERS: tuple[Driver, ...] = ("sync", "async")
+DOORS: tuple[Door, ...] = ("in-process", "socket")
+
+
+class Wire:
+    """One cell of the matrix.
+
+    Attributes:
+        api: the API under test; `others` are the other two.
+        driver: `run_sync`, or `run` on an event loop.
+        door: the in-process transport, or a real socket.
+        expect_refusals: set it where a test makes the service refuse.
+    """
+
+    def __init__(self, api: Api, driver: Driver, door: Door, stack: ExitStack) -> None:
+        self.api: Api = api
+        self.driver = driver
+        self.door = door
+        self.expect_refusals = False
+        self._stack = stack
+        self._models: list[ScriptedModel] = []
+        self._doors: dict[int, Any] = {}
+
+    @property
+    def others(self) -> tuple[Api, ...]:
+        return tuple(api for api in APIS if api != self.api)
+
+    def model(self, *steps: Step) -> ScriptedModel:
+        """A scripted model whose requests are judged at the end of the test."""
+        return self._kept(ScriptedModel(steps))
+
+    def answering(self, answer: Answering) -> ScriptedModel:
+        """The same, with a function of the request as its script."""
+        return self._kept(ScriptedModel(answer))
+
+    def provider(self, model: ScriptedModel, api: Api | None = None, name: str | None = None) -> Provider:
+        """The real provider on the real SDK client, through this cell's door."""
+        if self.door == "in-process":
+            return model.provider(api or self.api, name)
+        if id(model) not in self._doors:
+            self._doors[id(model)] = self._stack.enter_context(model.serve())
+        return self._doors[id(model)].provider(api or self.api, name)
+
+    def run(
+        self, agent: Agent, prompt: str | None, *, history: Sequence[Message] | None = None, deps: Any = None
+    ) -> RunResult[str]:
+        """A run by this cell's driver."""
+        if self.driver == "sync":
+            return agent.run_sync(prompt, message_history=history, deps=deps)
+        return asyncio.run(agent.run(prompt, message_history=history, deps=deps))
+
+    def judge(self) -> None:
+        """Both judges, over all requests of the test."""
+        for model in self._models:
+            if not self.expect_refusals:
+                assert not model.refusals, "refused as the service would: " + "; ".join(map(str, model.refusals))
+            refused = {refusal.request.number for refusal in model.refusals}
+            accepted = [request for request in model.requests if request.number not in refused]
+            for request in accepted:
+                assert sdk_judge.problems(request) == [], f"request {request.number} to {request.api}: {request.body}"
+                _strict_is_said(request)
+
+    def _kept(self, model: ScriptedModel) -> ScriptedModel:
+        self._models.append(model)
+        return model
+
+
+def _strict_is_said(request: Recorded) -> None:
+    """Responses turns a tool strict by itself where nothing is said, so optional parameters would become required."""
+    for name, tool in request.tools.items():
+        assert isinstance(tool["strict"], bool), f"{name}: strict is {tool['strict']!r}"
+
+
+def _cells(name: str) -> Callable[[pytest.FixtureRequest], Iterator[Wire]]:
+    cells = [(api, driver, door) for api in APIS for driver in DRIVERS for door in DOORS]
+
+    @pytest.fixture(name=name, params=cells, ids=["-".join(cell) for cell in cells])
+    def cell(request: pytest.FixtureRequest) -> Iterator[Wire]:
+        with ExitStack() as stack:
+            api, driver, door = request.param
+            made = Wire(api, driver, door, stack)
+            yield made
+            made.judge()
+
+    return cell
+
+
+wire = _cells("wire")
