@@ -1,35 +1,76 @@
-"""Drivers: they wait, so that the loop need not. One blocking, one for asyncio; each is the loop's other half and no more."""
+"""Drivers: they wait, so that the loop need not. One blocks, one is for asyncio; each also as a stream of events."""
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolsmith._invoke import perform
-from toolsmith._invoke_blocking import perform_blocking
+from toolsmith._invoke_blocking import perform_blocking, performing
 from toolsmith._loop import Ask, Invoke, Step
 from toolsmith.errors import ProviderError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from toolsmith._line import Line
     from toolsmith._loop import Ending
+    from toolsmith.events import Event
     from toolsmith.messages import Reply
+
+Steps = Generator[Step, Any, "Ending"]
+
+
+class Outbox:
+    """Where the events of a run go: to the observers at once, and for a stream into a queue too."""
+
+    def __init__(self, observe: Callable[[Event], None] | None, *, keep: bool) -> None:
+        self._observe = observe
+        self._queue: deque[Event] | None = deque() if keep else None
+        self._waiting: asyncio.Future[None] | None = None
+
+    def emit(self, event: Event) -> None:
+        if self._observe is not None:
+            self._observe(event)
+        if self._queue is not None:
+            self._queue.append(event)
+            self.wake()
+
+    def take(self) -> Generator[Event]:
+        """What has gathered, oldest first."""
+        queue = self._queue
+        while queue:
+            yield queue.popleft()
+
+    def wake(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
+
+    async def wait(self) -> None:
+        """Until something has gathered, or somebody called `wake`."""
+        if not self._queue:
+            self._waiting = asyncio.get_running_loop().create_future()
+            await self._waiting
 
 
 class Stepper:
     """Steps through a conversation: an answer or an error goes in, the next step comes out."""
 
-    def __init__(self, steps: Generator[Step, Any, Ending]) -> None:
+    def __init__(self, steps: Steps) -> None:
         self._steps = steps
-        self.ending: Ending | None = None
+        self._ending: Ending | None = None
+
+    @property
+    def ending(self) -> Ending:
+        assert self._ending is not None
+        return self._ending
 
     def next(self, answer: Any = None) -> Step | None:
         """The next step, or None when the conversation has ended."""
         try:
             return self._steps.send(answer)
         except StopIteration as end:
-            self.ending = end.value
+            self._ending = end.value
             return None
 
     def fail(self, error: BaseException) -> Step | None:
@@ -37,11 +78,11 @@ class Stepper:
         try:
             return self._steps.throw(error)
         except StopIteration as end:
-            self.ending = end.value
+            self._ending = end.value
             return None
 
 
-def drive(steps: Generator[Step, Any, Ending], line: Line) -> Ending:
+def drive(steps: Steps, line: Line) -> Ending:
     """Run to the end on this thread, which may block."""
     stepper = Stepper(steps)
     step = stepper.next()
@@ -57,11 +98,10 @@ def drive(steps: Generator[Step, Any, Ending], line: Line) -> Ending:
             step = stepper.fail(error)
         else:
             step = stepper.next(answer)
-    assert stepper.ending is not None
     return stepper.ending
 
 
-async def adrive(steps: Generator[Step, Any, Ending], line: Line) -> Ending:
+async def adrive(steps: Steps, line: Line) -> Ending:
     """Run to the end on the running event loop."""
     stepper = Stepper(steps)
     step = stepper.next()
@@ -77,8 +117,73 @@ async def adrive(steps: Generator[Step, Any, Ending], line: Line) -> Ending:
             step = stepper.fail(error)
         else:
             step = stepper.next(answer)
-    assert stepper.ending is not None
     return stepper.ending
+
+
+def stream(steps: Steps, line: Line, outbox: Outbox) -> Generator[Event, None, Ending]:
+    """`drive`, with the events as they happen; closing the generator cancels the run."""
+    stepper = Stepper(steps)
+    step = stepper.next()
+    while step is not None:
+        answer: Reply | None = None
+        yield from outbox.take()
+        try:
+            match step:
+                case Ask():
+                    answer = yield from _ask_live(line, step, outbox)
+                case Invoke(stages, done):
+                    for _ in performing(stages, done):
+                        yield from outbox.take()
+        except BaseException as error:  # noqa: BLE001 - the conversation closes its history and raises it again
+            step = stepper.fail(error)
+        else:
+            step = stepper.next(answer)
+    yield from outbox.take()
+    return stepper.ending
+
+
+async def astream(
+    steps: Steps, line: Line, outbox: Outbox, ended: Callable[[Ending], None]
+) -> AsyncGenerator[Event, None]:
+    """`adrive`, with the events as they happen; closing the generator cancels the run."""
+    stepper = Stepper(steps)
+    step = stepper.next()
+    while step is not None:
+        answer: list[Reply] = []
+        for event in outbox.take():
+            yield event
+        try:
+            match step:
+                case Ask():
+                    async for event in _aask_live(line, step, outbox, answer.append):
+                        yield event
+                case Invoke(stages, done):
+                    async for event in _perform_live(stages, done, outbox):
+                        yield event
+        except BaseException as error:  # noqa: BLE001 - the conversation closes its history and raises it again
+            step = stepper.fail(error)
+        else:
+            step = stepper.next(answer[0] if answer else None)
+    ended(stepper.ending)
+    for event in outbox.take():
+        yield event
+
+
+async def _perform_live(
+    stages: Sequence[Sequence[Any]], done: Callable[..., None], outbox: Outbox
+) -> AsyncGenerator[Event, None]:
+    task = asyncio.ensure_future(perform(stages, done))
+    task.add_done_callback(lambda _: outbox.wake())
+    try:
+        while not task.done():
+            await outbox.wait()
+            for event in outbox.take():
+                yield event
+        await task
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})
 
 
 def _ask(line: Line, ask: Ask) -> Reply:
@@ -87,7 +192,7 @@ def _ask(line: Line, ask: Ask) -> Reply:
     while True:
         body = line.body(ask, stream=False)
         try:
-            reply = line.provider.decode(_retry.send(line.provider, body, timeout=ask.timeout, on_retry=line.retried))
+            reply = _retry.ask(line.provider, body, timeout=ask.timeout, on_retry=line.retried)
         except ProviderError as error:
             if not line.recover(error):
                 raise
@@ -102,12 +207,56 @@ async def _aask(line: Line, ask: Ask) -> Reply:
     while True:
         body = line.body(ask, stream=False)
         try:
-            reply = line.provider.decode(
-                await _retry.asend(line.provider, body, timeout=ask.timeout, on_retry=line.retried)
-            )
+            reply = await _retry.aask(line.provider, body, timeout=ask.timeout, on_retry=line.retried)
         except ProviderError as error:
             if not line.recover(error):
                 raise
         else:
             line.answered()
             return reply
+
+
+def _ask_live(line: Line, ask: Ask, outbox: Outbox) -> Generator[Event, None, Reply]:
+    from toolsmith import _retry
+
+    while True:
+        body = line.body(ask, stream=True)
+        seen = False
+        try:
+            with _retry.stream(line.provider, body, timeout=ask.timeout, on_retry=line.retried) as deltas:
+                for batch in deltas:
+                    seen = True
+                    for delta in batch:
+                        outbox.emit(delta)
+                    yield from outbox.take()
+                line.answered()
+                return deltas.reply
+        except ProviderError as error:
+            # Words that were handed on cannot be taken back: another model would say them again.
+            if seen or not line.recover(error):
+                raise
+
+
+async def _aask_live(
+    line: Line, ask: Ask, outbox: Outbox, answer: Callable[[Reply], None]
+) -> AsyncGenerator[Event, None]:
+    from toolsmith import _retry
+
+    while True:
+        body = line.body(ask, stream=True)
+        seen = False
+        try:
+            async with _retry.astream(line.provider, body, timeout=ask.timeout, on_retry=line.retried) as deltas:
+                async for batch in deltas:
+                    seen = True
+                    for delta in batch:
+                        outbox.emit(delta)
+                    for event in outbox.take():
+                        yield event
+                line.answered()
+                answer(deltas.reply)
+                return
+        except ProviderError as error:
+            # Words that were handed on cannot be taken back: another model would say them again.
+            if seen or not line.recover(error):
+                raise

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from time import perf_counter
@@ -28,8 +28,14 @@ def run_one_blocking(job: Job) -> Outcome:
 
 def perform_blocking(stages: Sequence[Stage], done: Done) -> None:
     """Run stages of jobs and wait for them; `done` is called on this thread as each one ends."""
+    for _ in performing(stages, done):
+        pass
+
+
+def performing(stages: Sequence[Stage], done: Done) -> Iterator[None]:
+    """`perform_blocking` in pieces: each step waits until something happened. Closing it cancels what still runs."""
     for stage in stages:
-        _StageWatch(stage, done).run()
+        yield from _StageWatch(stage, done).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +60,13 @@ class _StageWatch:
         self._open: dict[int, float | None] = {}
         self._flights: list[Flight] = []
 
-    def run(self) -> None:
+    def run(self) -> Iterator[None]:
         try:
             for index, job in enumerate(self._stage):
                 self._start(index, job)
             while self._open:
                 self._wait()
+                yield
         except BaseException:
             for flight in self._flights:
                 _workers.background_loop().call_soon_threadsafe(flight.cancel)

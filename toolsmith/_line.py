@@ -1,7 +1,7 @@
 """The line to the model for one run: which provider, the tools as it was offered them, the history in its bytes.
 
-Each message is encoded once, when it is first sent; a request is a join of ready bytes. When a model fails for good, the
-line goes over to the next one and encodes the history anew for it.
+Each message is encoded once, when it is first sent; a request is a join of ready bytes. When a model fails for good,
+the line goes over to the next one and encodes the history anew for it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The run as a generator: it says what it wants from the world (`Ask` a model, `Invoke` jobs) and is sent the answers.
 
-It does no I/O and never waits; a driver does both (`_drive`). Whatever happens, each tool call that stands in the history
-has exactly one result, in the model's order: calls that were refused, cut off, cancelled or late as well.
+It does no I/O and never waits; a driver does both (`_drive`). Whatever happens, each tool call that stands in the
+history has exactly one result, in the model's order: calls that were refused, cut off, cancelled or late as well.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Conversation:
     deps: Any = None
     feedback: Feedback = FEEDBACK
     records: list[ToolRecord] = field(default_factory=list[ToolRecord])
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     turns: int = 0
     calls: int = 0
     by_tool: Counter[str] = field(default_factory=Counter[str])

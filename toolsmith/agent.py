@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from toolsmith._drive import adrive, drive
+from toolsmith._drive import Outbox, adrive, astream, drive, stream
 from toolsmith._line import Line, Offers
 from toolsmith._loop import Conversation, Ending, StopReason, ToolRecord, failed
 from toolsmith.errors import ConfigError, RunError
@@ -18,6 +19,7 @@ from toolsmith.limits import Limits
 from toolsmith.messages import Message, Text, Usage
 from toolsmith.providers import ModelSettings, resolve
 from toolsmith.registry import ToolLike, ToolRegistry
+from toolsmith.streams import RunStream, SyncRunStream
 
 if TYPE_CHECKING:
     from toolsmith.providers import Provider
@@ -148,10 +150,9 @@ class Agent:
         """
         run = self._begin(prompt, message_history, deps)
         try:
-            ending = await adrive(run.conversation.steps(), run.line)
+            return run.finish(await adrive(run.conversation.steps(), run.line))
         except RunError as error:
             raise failed(error, run.conversation) from error.__cause__
-        return run.finish(ending)
 
     def run_sync(
         self, prompt: str | None = None, *, message_history: Sequence[Message] | None = None, deps: Any = None
@@ -159,19 +160,41 @@ class Agent:
         """`run` for code without an event loop; works under a running one too (a notebook), which it blocks."""
         run = self._begin(prompt, message_history, deps)
         try:
-            ending = drive(run.conversation.steps(), run.line)
+            return run.finish(drive(run.conversation.steps(), run.line))
         except RunError as error:
             raise failed(error, run.conversation) from error.__cause__
-        return run.finish(ending)
 
-    def _begin(self, prompt: str | None, history: Sequence[Message] | None, deps: Any) -> _Run:
+    def run_stream(
+        self, prompt: str | None = None, *, message_history: Sequence[Message] | None = None, deps: Any = None
+    ) -> RunStream[str]:
+        """`run` as a stream of events, the words of the model as they arrive.
+
+            async with agent.run_stream("Is it raining in Oslo?") as events:
+                async for event in events:
+                    ...
+            events.result
+
+        Leaving the block early cancels the run. Arguments and errors are those of `run`; errors rise while iterating.
+        """
+        run = self._begin(prompt, message_history, deps, keep=True)
+        return RunStream(run.conversation.history, run.aevents)
+
+    def run_stream_sync(
+        self, prompt: str | None = None, *, message_history: Sequence[Message] | None = None, deps: Any = None
+    ) -> SyncRunStream[str]:
+        """`run_stream` for code without an event loop: `with` and `for` instead of `async with` and `async for`."""
+        run = self._begin(prompt, message_history, deps, keep=True)
+        return SyncRunStream(run.conversation.history, run.events)
+
+    def _begin(self, prompt: str | None, history: Sequence[Message] | None, deps: Any, *, keep: bool = False) -> _Run:
         messages = list(history or ())
         before = len(messages)
         if prompt is not None:
             messages.append(Message("user", (Text(prompt),)))
         elif not messages:
             raise TypeError("A run needs a prompt, or a message_history to go on from.")
-        emit = _emitter(self.observers) if self.observers else None
+        outbox = Outbox(_observe(self.observers) if self.observers else None, keep=keep)
+        emit = outbox.emit if keep or self.observers else None
         conversation = Conversation(self.tools, self.limits, messages, emit=emit, deps=deps)
         providers = self.providers
         line = Line(
@@ -185,7 +208,7 @@ class Agent:
         )
         if emit is not None:
             emit(RunStarted(self.name, providers[0].name, prompt or ""))
-        return _Run(conversation, line, before, emit)
+        return _Run(conversation, line, before, outbox, emit)
 
 
 @dataclass(slots=True, eq=False)
@@ -193,6 +216,7 @@ class _Run:
     conversation: Conversation
     line: Line
     before: int
+    outbox: Outbox
     emit: Callable[[Event], None] | None
     began: float = field(default_factory=monotonic)
 
@@ -213,8 +237,28 @@ class _Run:
             self.emit(RunEnded(result))
         return result
 
+    def events(self, ended: Callable[[RunResult[str]], None]) -> Generator[Event, None, None]:
+        try:
+            ending = yield from stream(self.conversation.steps(), self.line, self.outbox)
+        except RunError as error:
+            raise failed(error, self.conversation) from error.__cause__
+        ended(self.finish(ending))
+        yield from self.outbox.take()
 
-def _emitter(observers: Sequence[Observer]) -> Callable[[Event], None]:
+    async def aevents(self, ended: Callable[[RunResult[str]], None]) -> AsyncGenerator[Event, None]:
+        endings: list[Ending] = []
+        try:
+            async with aclosing(astream(self.conversation.steps(), self.line, self.outbox, endings.append)) as events:
+                async for event in events:
+                    yield event
+        except RunError as error:
+            raise failed(error, self.conversation) from error.__cause__
+        ended(self.finish(endings[0]))
+        for event in self.outbox.take():
+            yield event
+
+
+def _observe(observers: Sequence[Observer]) -> Callable[[Event], None]:
     def emit(event: Event) -> None:
         for observer in observers:
             try:
