@@ -1,0 +1,188 @@
+"""The script: what a step may be, how it is taken, and what a test learns when it does not fit."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from toolsmith.testing import (
+    Recorded,
+    ScriptedModel,
+    ScriptError,
+    block,
+    by_turn,
+    call,
+    pause,
+    say,
+    turn,
+)
+
+MESSAGES = "/v1/messages"
+CHAT = "/v1/chat/completions"
+RESPONSES = "/v1/responses"
+
+
+def claude(*messages: dict[str, Any], **more: Any) -> dict[str, Any]:
+    found = list(messages) or [{"role": "user", "content": "Hi"}]
+    return {"model": "claude-opus-4-5", "max_tokens": 9, "messages": found, **more}
+
+
+def text(answer: tuple[int, bytes]) -> str:
+    """The words of Claude's answer, or the error's."""
+    found = json.loads(answer[1])
+    return found["error"]["message"] if "error" in found else "".join(b.get("text", "") for b in found["content"])
+
+
+def test_steps_are_taken_in_order_and_counted() -> None:
+    """One step a request; what is left over or missing is said."""
+    model = ScriptedModel([say("one"), say("two")])
+    assert text(model(MESSAGES, claude())) == "one"
+    with pytest.raises(AssertionError, match="1 of 2 turns of the script were not asked for"):
+        model.assert_exhausted()
+    assert text(model(MESSAGES, claude())) == "two"
+    model.assert_exhausted()
+    assert "The script has 2 turns, and request 3 asks for more" in text(model(MESSAGES, claude()))
+    assert [request.number for request in model.requests] == [0, 1, 2]
+
+
+def test_the_answer_to_a_request_is_a_pure_function_of_it() -> None:
+    """The same script and the same request give the same bytes, ids and signatures included."""
+    answers = [ScriptedModel([[say("x"), call("add", a=1)]])(MESSAGES, claude()) for _ in range(2)]
+    assert answers[0] == answers[1]
+
+
+def test_a_step_may_be_a_function_of_the_request() -> None:
+    """For answers that depend on what the tools gave."""
+
+    def answer(request: Recorded) -> Any:
+        assert request.results == [("t1", "42"), ("t2", "no")]
+        return say(f"It is {request.results[0][1]}, {request.prompt}.")
+
+    uses = [{"type": "tool_use", "id": i, "name": "find", "input": {}} for i in ("t1", "t2")]
+    results = [
+        {"type": "tool_result", "tool_use_id": "t1", "content": "42"},
+        {"type": "tool_result", "tool_use_id": "t2", "content": [{"type": "text", "text": "no"}]},
+    ]
+    history = (
+        {"role": "user", "content": "Ann"},
+        {"role": "assistant", "content": uses},
+        {"role": "user", "content": results},
+    )
+    model = ScriptedModel([answer])
+    assert text(model(MESSAGES, claude(*history))) == "It is 42, Ann."
+    model.assert_exhausted()
+
+
+def test_an_error_in_a_function_of_the_script_is_not_lost() -> None:
+    """It is answered with a 400 that no client repeats, and raised again at the end."""
+
+    def wrong(request: Recorded) -> Any:
+        raise KeyError("oops")
+
+    model = ScriptedModel([wrong])
+    assert "The script raised KeyError: 'oops'" in text(model(MESSAGES, claude()))
+    with pytest.raises(KeyError, match="oops"):
+        model.assert_exhausted()
+
+
+def test_many_runs_can_share_a_script() -> None:
+    """`by_turn` reads from the request how far its conversation is, and so needs no count."""
+    model = ScriptedModel(by_turn([say("first"), lambda request: say(f"second, {request.prompt}")]))
+    later = ({"role": "user", "content": "a"}, {"role": "assistant", "content": "x"}, {"role": "user", "content": "b"})
+
+    def both(_: int) -> tuple[str, str]:
+        return text(model(MESSAGES, claude(*later))), text(model(MESSAGES, claude()))
+
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(both, range(100))) == {("second, b", "first")}
+    assert sorted(request.number for request in model.requests) == list(range(200))
+    end = (*later, {"role": "assistant", "content": "x"}, {"role": "user", "content": "c"})
+    assert "asked for turn 3" in text(model(MESSAGES, claude(*end)))
+
+
+def test_what_an_api_cannot_say_is_the_scripts_mistake() -> None:
+    """A pause is Claude's; asking OpenAI for one says so."""
+    body = {"model": "gpt-6-astra", "input": "Hi"}
+    status, raw = ScriptedModel([pause()])(RESPONSES, body)
+    assert (status, "has no pause" in raw.decode()) == (400, True)
+    chat = {"model": "gpt-6-astra", "messages": [{"role": "user", "content": "Hi"}]}
+    assert b"no way to say 'pause'" in ScriptedModel([pause()])(CHAT, chat)[1]
+
+
+def test_a_block_of_the_script_may_come_back() -> None:
+    """What the scripted model has said itself it knows, and takes again; another unknown block it refuses."""
+    made = {"type": "hologram", "data": "x"}
+    model = ScriptedModel([[say("Look."), block(made)], say("Nice.")])
+    content = json.loads(model(MESSAGES, claude())[1])["content"]
+    assert content[-1] == made
+    ask, reply = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": content}
+    assert text(model(MESSAGES, claude(ask, reply, ask))) == "Nice."
+    other = {"role": "assistant", "content": [{"type": "movie"}]}
+    assert "does not match any of the expected tags" in text(model(MESSAGES, claude(ask, other, ask)))
+
+
+def test_what_a_test_can_ask_of_a_request() -> None:
+    """The same questions for the three APIs."""
+    schema = {"type": "object", "properties": {}}
+    model = ScriptedModel([say("x")] * 3)
+    model(MESSAGES, claude(system="Be brief.", tools=[{"name": "now", "input_schema": schema, "strict": False}]))
+    model(CHAT, {
+        "model": "gpt-4.1",
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}],
+        "tools": [{"type": "function", "function": {"name": "now", "parameters": schema, "strict": False}}],
+    })  # fmt: skip
+    model(RESPONSES, {
+        "model": "gpt-4.1", "instructions": "Be brief.", "input": "Hi", "stream": True,
+        "tools": [{"type": "function", "name": "now", "parameters": schema, "strict": False}],
+    })  # fmt: skip
+    for request in model.requests:
+        assert request.prompt == "Hi"
+        assert request.instructions == "Be brief."
+        assert request.turn == 0
+        assert request.tools == {"now": {"schema": schema, "strict": False, "description": ""}}
+    assert [request.api for request in model.requests] == ["anthropic", "openai-chat", "openai"]
+    assert [request.streamed for request in model.requests] == [False, False, True]
+    assert [request.model for request in model.requests] == ["claude-opus-4-5", "gpt-4.1", "gpt-4.1"]
+
+
+def test_ids_never_meet_those_of_the_request() -> None:
+    """A history that was cut, or came from elsewhere, may hold an id that would be next."""
+    first = json.loads(ScriptedModel([call("add", a=1)])(MESSAGES, claude())[1])["content"][0]["id"]
+    again = claude({"role": "user", "content": f"What is {first}?"})
+    assert json.loads(ScriptedModel([call("add", a=1)])(MESSAGES, again)[1])["content"][0]["id"] != first
+
+
+def test_a_turn_ends_as_its_parts_say() -> None:
+    """Calls make it a turn of calls, a refusal a refusal, else it ends; a word of the API's own wins."""
+    assert turn(say("x")).stop == "end"
+    assert turn(say("x"), call("add")).stop == "tool_calls"
+    model = ScriptedModel([turn(say("x"), raw_stop="stop_sequence")])
+    assert json.loads(model(MESSAGES, claude())[1])["stop_reason"] == "stop_sequence"
+
+
+def test_arguments_that_are_no_keywords() -> None:
+    """A mapping takes names that Python cannot, and names of `call`'s own parameters just work."""
+    assert call("add", {"class": 1}, name="x", arguments="y", id=3).arguments == {
+        "class": 1, "name": "x", "arguments": "y", "id": 3,
+    }  # fmt: skip
+
+
+def test_a_misspelt_rule_is_an_error() -> None:
+    with pytest.raises(ScriptError, match="No rule is named thinking"):
+        ScriptedModel([], ignore={"thinking"})
+
+
+def test_it_needs_no_pytest_and_loads_no_sdk() -> None:
+    """It is for users' tests with any runner, and costs nothing before a provider is made."""
+    program = (
+        "import sys, toolsmith.testing as t\n"
+        "t.ScriptedModel([t.say('x')])('/v1/messages', {'model': 'm'})\n"
+        "print([m for m in ('pytest', 'anthropic', 'openai', 'httpx2') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
