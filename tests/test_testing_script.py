@@ -63,7 +63,7 @@ def test_a_step_may_be_a_function_of_the_request() -> None:
         assert request.results == [("t1", "42"), ("t2", "no")]
         return say(f"It is {request.results[0][1]}, {request.prompt}.")
 
-    uses = [{"type": "tool_use", "id": i, "name": "find", "input": {}} for i in ("t1", "t2")]
+    uses: list[Any] = [{"type": "tool_use", "id": i, "name": "find", "input": {}} for i in ("t1", "t2")]
     results = [
         {"type": "tool_result", "tool_use_id": "t1", "content": "42"},
         {"type": "tool_result", "tool_use_id": "t2", "content": [{"type": "text", "text": "no"}]},
@@ -128,7 +128,7 @@ def test_a_block_of_the_script_may_come_back() -> None:
 
 def test_what_a_test_can_ask_of_a_request() -> None:
     """The same questions for the three APIs."""
-    schema = {"type": "object", "properties": {}}
+    schema: dict[str, Any] = {"type": "object", "properties": {}}
     model = ScriptedModel([say("x")] * 3)
     model(MESSAGES, claude(system="Be brief.", tools=[{"name": "now", "input_schema": schema, "strict": False}]))
     model(CHAT, {

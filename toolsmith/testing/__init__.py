@@ -24,10 +24,11 @@ One step of the script answers one request. A step is
 what was refused and by which rule, `rules_table()` all rules. Nothing here needs pytest.
 """
 
-from toolsmith.testing.model import DEFAULT_MODELS, ScriptedModel, rules, rules_table
+from toolsmith.testing.model import ScriptedModel, rules, rules_table
 from toolsmith.testing.recorded import Recorded
 from toolsmith.testing.rules import Refusal, Rule
 from toolsmith.testing.script import (
+    DEFAULT_MODELS,
     Api,
     Call,
     Fault,

@@ -13,6 +13,7 @@ from toolsmith.testing import anthropic_wire, chat_wire, responses_wire
 from toolsmith.testing.recorded import Recorded, api_of, dumps
 from toolsmith.testing.rules import No, Refusal, Rule, first_refusal
 from toolsmith.testing.script import (
+    DEFAULT_MODELS,
     Answering,
     Api,
     Block,
@@ -31,11 +32,6 @@ if TYPE_CHECKING:
     from toolsmith.providers import Provider
     from toolsmith.testing.server import ScriptServer
 
-DEFAULT_MODELS: Mapping[Api, str] = {
-    "anthropic": "claude-opus-5-5",
-    "openai": "gpt-6-astra",
-    "openai-chat": "gpt-6-astra",
-}
 _WIRES = {"anthropic": anthropic_wire, "openai": responses_wire, "openai-chat": chat_wire}
 _REQUEST_ID = {"anthropic": "request-id", "openai": "x-request-id", "openai-chat": "x-request-id"}
 

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 Api = Literal["anthropic", "openai", "openai-chat"]
 
+# A current model of each API, taken where a test names none.
+DEFAULT_MODELS: Mapping[Api, str] = {
+    "anthropic": "claude-opus-5-5",
+    "openai": "gpt-6-astra",
+    "openai-chat": "gpt-6-astra",
+}
+
 Quirk = Literal[
     "no_index",  # tool-call deltas without `index`
     "same_index",  # every call has index 0

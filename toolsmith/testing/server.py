@@ -8,7 +8,7 @@ from http import HTTPStatus
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from toolsmith.testing.script import Api
+from toolsmith.testing.script import DEFAULT_MODELS, Api
 from toolsmith.testing.wire import Answer
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ class ScriptServer:
         """A provider on the real SDK client, talking to this server over a real socket."""
         import httpx2
 
-        from toolsmith.testing.model import DEFAULT_MODELS
         from toolsmith.testing.transport import provider_on
 
         client = httpx2.Client(trust_env=False)
