@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from toolsmith.errors import (
         ConfigError,
         DefinitionError,
+        DefinitionWarning,
         ErrorCategory,
         ModelRetry,
         ProviderError,
@@ -78,6 +79,7 @@ _SOURCES: dict[str, tuple[str, ...]] = {
     "errors": (
         "ConfigError",
         "DefinitionError",
+        "DefinitionWarning",
         "ErrorCategory",
         "ModelRetry",
         "ProviderError",
@@ -131,6 +133,7 @@ __all__ = [
     "ArgumentsRepaired",
     "ConfigError",
     "DefinitionError",
+    "DefinitionWarning",
     "ErrorCategory",
     "Event",
     "LimitReached",
