@@ -21,6 +21,7 @@ from toolsmith.providers._wire import (
     arr,
     bad_response,
     dump,
+    is_whole,
     load,
     num,
     obj,
@@ -164,7 +165,7 @@ class MessageStream:
 
     def finish(self) -> Reply:
         """The whole answer, as `read_message` would give it."""
-        self._take(self._events.end())
+        self._take([data for data in self._events.end() if is_whole(data)])
         if self._error is not None:
             raise self._error
         if plain := self._events.plain.strip():

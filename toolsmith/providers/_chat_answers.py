@@ -154,9 +154,9 @@ def _calls(completion: Mapping[str, Any], message: Mapping[str, Any]) -> tuple[l
         if arguments_object(text) is None:
             # Some servers parse the arguments of old calls, and fail the request where they are no object.
             text = dump(replayable_arguments(text)).decode()
-        kept = {key: value for key, value in entry.items() if key != "index" and value is not None}
-        kept |= {"id": server_id(label), "type": "function", "function": {**function, "arguments": text}}
-        entries.append(kept)
+        wire = {"id": server_id(label), "type": "function", "function": {**function, "arguments": text}}
+        more = {key: value for key, value in entry.items() if key not in (*wire, "index") and value is not None}
+        entries.append({**wire, **more})
     return calls, entries
 
 

@@ -16,7 +16,7 @@ from toolsmith.messages import Reply
 from toolsmith.providers._chat_answers import REASONING_KEYS, call_ids, label_of, read_completion, reply_of
 from toolsmith.providers._failures import cut_short, refusal
 from toolsmith.providers._sse import EventSplitter
-from toolsmith.providers._wire import arguments_object, arguments_text, arr, bad_response, load, obj, txt
+from toolsmith.providers._wire import arguments_object, arguments_text, arr, bad_response, is_whole, load, obj, txt
 
 
 class _Call:
@@ -69,7 +69,7 @@ class ChatStream:
 
     def finish(self) -> Reply:
         """The whole answer, as `read_completion` would give it."""
-        self._take(self._events.end())
+        self._take([data for data in self._events.end() if is_whole(data)])
         if self._error is not None:
             raise self._error
         if plain := self._events.plain.strip():

@@ -6,6 +6,8 @@ read November 2026). Event names are not kept: the three APIs repeat them in the
 
 from __future__ import annotations
 
+_FIELDS = (b"data:", b"event:", b":", b"id:", b"retry:", b"\xef\xbb\xbf")
+
 
 class EventSplitter:
     """Splits one stream. It works on bytes, so a cut inside a character, a line end or an event does not matter.
@@ -24,7 +26,9 @@ class EventSplitter:
 
     @property
     def plain(self) -> bytes:
-        return b"".join(self._plain)
+        start = b"".join(self._plain)
+        # The beginning of a stream that was cut off is no page.
+        return b"" if any(start.startswith(field) or field.startswith(start) for field in _FIELDS) else start
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The data of the events that these bytes complete."""

@@ -30,6 +30,15 @@ def load(data: bytes) -> Any:
         return from_json(mended)
 
 
+def is_whole(data: bytes) -> bool:
+    """Whether the last event of a stream is complete: JSON to its end, or the word that ends a stream."""
+    try:
+        load(data)
+    except ValueError:
+        return data == b"[DONE]"
+    return True
+
+
 def dump(value: Any) -> bytes:
     """JSON that any service reads: a number too large for JSON becomes null instead of `Infinity`."""
     return to_json(value, inf_nan_mode="null")
