@@ -16,7 +16,7 @@ from typing import Any
 
 from toolsmith import _workers
 from toolsmith._invoke import GRACE_SECONDS, Flight
-from toolsmith._job import Done, Job, Outcome, Report, Stage, at_once, checked
+from toolsmith._job import Done, Job, Outcome, Report, Stage, at_once, checked, work
 
 
 def run_one_blocking(job: Job) -> Outcome:
@@ -80,13 +80,13 @@ class _StageWatch:
         else:
             began = perf_counter()
             self._open[index] = None if job.timeout is None else began + job.timeout
-            work = self._work(index, job, began)
-            _workers.submit(work) if job.tool.options.thread else work()
+            task = self._task(index, job, began)
+            _workers.submit(task) if job.tool.options.thread else task()
 
-    def _work(self, index: int, job: Job, began: float) -> Callable[[], None]:
+    def _task(self, index: int, job: Job, began: float) -> Callable[[], None]:
         context = contextvars.copy_context()
 
-        def work() -> None:
+        def task() -> None:
             try:
                 value = context.run(work, job, self._reporter(index))
                 outcome = Outcome(value, None, False, perf_counter() - began)
@@ -94,7 +94,7 @@ class _StageWatch:
                 outcome = Outcome(None, error, False, perf_counter() - began)
             self._inbox.put(_Landed(index, outcome))
 
-        return work
+        return task
 
     def _reporter(self, index: int) -> Report | None:
         if self._stage[index].report is None:

@@ -289,8 +289,11 @@ def _models(
 ) -> list[ModelSettings | Provider]:
     from toolsmith import config
 
-    several = isinstance(model, Sequence) and not isinstance(model, str)
-    chosen = list(cast("Sequence[Any]", model)) if several else [model]
+    chosen: list[str | ModelSettings | Provider | None]
+    if isinstance(model, Sequence) and not isinstance(model, str):
+        chosen = [*model]
+    else:
+        chosen = [model]
     if not chosen:
         raise ConfigError("Agent(model=[]) names no model. Give one, such as 'anthropic:claude-opus-5-5'.")
     return [config.find_model(m) if m is None or isinstance(m, str) else m for m in chosen]

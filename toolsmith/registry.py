@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from difflib import get_close_matches
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypeVar, cast, overload
 
 from toolsmith.errors import DefinitionError
 from toolsmith.tool import Tool
@@ -165,5 +165,5 @@ class ToolRegistry:
 def as_tool(entry: ToolLike) -> Tool[..., Any]:
     """A `Tool` as it is; any other callable made into one."""
     if isinstance(entry, Tool):
-        return entry
+        return cast("Tool[..., Any]", entry)
     return Tool(entry)
