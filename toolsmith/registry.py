@@ -128,11 +128,11 @@ class ToolRegistry:
 
     def to_anthropic(self, strict: bool | None = None) -> list[dict[str, Any]]:
         """The tool list for Claude's Messages API, as wire dicts, within its ceilings for one request."""
+        from toolsmith._tool_dicts import for_claude
         from toolsmith.dialects import CLAUDE, plan
-        from toolsmith.providers.anthropic import wire_tool
 
         chosen = plan([(t.spec, t.options.strict if strict is None else strict) for t in self], CLAUDE)
-        return [wire_tool(o) for o in chosen]
+        return [for_claude(o) for o in chosen]
 
     def _of(self, tools: Iterable[Tool[..., Any]]) -> ToolRegistry:
         return ToolRegistry(tools)
