@@ -99,13 +99,20 @@ class Feedback(Wording):
             wrong = f"{where} lacks its member {what}, though a later one is there; send all up to the last."
         return f"`{tool}` was not run. {wrong} Correct this and call `{tool}` again."
 
-    def bad_arguments(self, tool: str, problems: Sequence[Problem]) -> str:
-        """The arguments are JSON, but not what the tool takes."""
+    def bad_arguments(self, tool: str, problems: Sequence[Problem], *, more: bool = False) -> str:
+        """The arguments are JSON, but not what the tool takes.
+
+        Args:
+            tool: its name.
+            problems: at least one.
+            more: there may be others that were not looked for.
+        """
         shapes = Shapes(problems[0].root)
         told = [shortened(self.problem(tool, p, shapes), 700) for p in problems]
         if len(told) == 1:
             return f"`{tool}` was not run. {told[0]} Correct this and call `{tool}` again."
-        head = f"`{tool}` was not run. There are {len(told)} problems with its arguments:"
+        number = f"{len(told):,} problems or more" if more else f"{len(told):,} problems"
+        head = f"`{tool}` was not run. There are {number} with its arguments:"
         tail = f"\nCorrect all of them and call `{tool}` again."
         return head + self.listed(told, MAX_TEXT - len(head) - len(tail) - 40) + tail
 
@@ -220,7 +227,41 @@ class Feedback(Wording):
         """A failed call's text for a service that has no flag for failures; ours say so in their first words."""
         return text if text.startswith(("`", "Nothing was run", "Error")) else f"Error: {text}"
 
+    def failed(self, tool: str) -> str:
+        """The tool said that it failed, and no more."""
+        return f"`{tool}` was run and says that it failed, without a reason. Try another way, or say that it failed."
+
     # ---- results
+
+    def result_note(self, kind: str) -> str:
+        """What was changed in a result to make JSON of it.
+
+        Args:
+            kind: "not_a_number", "broken_text" or "base64", as in `_results.Note`.
+        """
+        return {
+            "not_a_number": "null stands where a number was undefined or infinite.",
+            "broken_text": "the character \N{REPLACEMENT CHARACTER} stands where a text was damaged.",
+            "base64": "bytes that are no text are given as base64.",
+        }[kind]
+
+    def not_json(self, why: str, path: Sequence[str | int]) -> str:
+        """Why a result is no JSON data, for `unserialisable`.
+
+        Args:
+            why: "unknown", "circular", "deep", "endless", "pending", "keys" or "digits", as in `_results.Why`.
+            path: where in the result.
+        """
+        what = {
+            "circular": "it contains itself",
+            "deep": "it is nested too deeply",
+            "endless": "it has too many items",
+            "pending": "it is not finished",
+            "keys": "it has names that are no text, or the same name twice",
+            "digits": "it has a number with too many digits",
+        }.get(why, "it has a value of another kind")
+        place = shortened("".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path).lstrip("."), 120)
+        return f"{what} at `{place}`" if place else what
 
     def result_text(self, result: ToolResult) -> str:
         """What the model reads of a success: a string as it is, other data as JSON, then the notes."""

@@ -69,7 +69,7 @@ def checked(outcome: Outcome) -> Outcome:
 def at_once(job: Job) -> Outcome | None:
     """Run a coroutine function that has no `await`: it can never wait, so it needs no task and no deadline."""
     tool = job.tool
-    if not tool.is_async or _may_wait(tool.code):
+    if not tool.is_async or may_wait(tool.code):
         return None
     if job.context is not None:
         job.context.reporter = job.report
@@ -85,7 +85,8 @@ def at_once(job: Job) -> Outcome | None:
 
 
 @lru_cache(maxsize=4096)
-def _may_wait(code: CodeType | None) -> bool:
+def may_wait(code: CodeType | None) -> bool:
+    """Whether a function may suspend: False only for a coroutine function without an `await` in it."""
     if code is None or not code.co_flags & inspect.CO_COROUTINE:
         return True
     import dis

@@ -70,6 +70,10 @@ class DefinitionError(_ListedError):
     """
 
 
+class DefinitionWarning(UserWarning):
+    """A tool can be built, but what its author wrote of it is not so: a docstring names a parameter that is not there."""
+
+
 class ConfigError(_ListedError):
     """A setting is missing, misspelt or contradicts another; the text says where to set it.
 

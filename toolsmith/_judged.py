@@ -1,0 +1,54 @@
+"""A validator with a second judge beside it, the neutral schema itself: for types that pydantic takes otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import SchemaValidator, from_json
+
+if TYPE_CHECKING:
+    from toolsmith._neutral import Doubts
+
+
+class Plain:
+    """Strict, and closed to unknown keys at every depth. The usual case: nothing to doubt."""
+
+    __slots__ = ("validate_json",)
+
+    def __init__(self, validator: SchemaValidator) -> None:
+        self.validate_json = partial(validator.validate_json, strict=True, extra="forbid")
+
+
+class Judged:
+    """Accepts what the schema and the validator both accept."""
+
+    def __init__(self, validator: SchemaValidator, schema: Mapping[str, Any], doubts: Doubts) -> None:
+        self._schema = schema
+        self._always = doubts.always or doubts.lax or doubts.open
+        # What is forbidden or lax here has been judged by the schema before.
+        self._validate = partial(
+            validator.validate_json, strict=not doubts.lax, extra=None if doubts.open else "forbid"
+        )
+
+    @cached_property
+    def _judge(self) -> Any:
+        from jsonschema import Draft202012Validator
+
+        return Draft202012Validator(self._schema)
+
+    def validate_json(self, data: bytes, /, *, strict: bool | None = None) -> Any:
+        """The values that a JSON text stands for.
+
+        Raises:
+            Refused: the schema does not accept them.
+            ValidationError: the validator does not accept them.
+        """
+        if self._always or b"true" in data or b"false" in data:
+            value = from_json(data)
+            if not self._judge.is_valid(value):
+                from toolsmith._refusals import Refusal, Refused
+
+                raise Refused([Refusal((), "mismatch", value, structural=True)])
+        return self._validate(data)

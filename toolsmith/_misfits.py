@@ -1,0 +1,71 @@
+"""Which parameters cannot be described to a model, and what to do about each. Only asked when a tool cannot be made."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import PydanticSchemaGenerationError
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUndefinedAnnotation
+
+from toolsmith._adapter import NothingButNull, build
+
+if TYPE_CHECKING:
+    from toolsmith._signature import Parameter, Reading
+
+_WAY_OUT = (
+    "Let the parameter be what a model can write (a name, an id, a path, a dataclass) and make the object from that in "
+    "the function; or let it be handed in: by RunContext[...] for what a run brings along, by functools.partial for "
+    "what never changes."
+)
+_LINK = re.compile(r"\s*For further information visit \S+")
+
+
+def misfits(reading: Reading, hints: Mapping[str, Any], *, known: bool) -> list[str]:
+    """One sentence or two for each parameter that pydantic or JSON cannot take.
+
+    Args:
+        hints: the fields of the arguments' TypedDict.
+        known: something else is known to be wrong, so that it is no wonder if nothing is found here.
+    """
+    found: list[str] = []
+    for parameter in reading.parameters:
+        if parameter.name in hints and (why := _why(hints[parameter.name])):
+            place = reading.place.of_parameter(parameter.name)
+            what = f"parameter {parameter.name!r} of {reading.name!r} is annotated {_shown(parameter)!r}"
+            found.append(f"{place}: {what}, {why}")
+    if found or known:
+        return found
+    why = _why(hints, whole=reading.name) or "for a reason that did not show again: please report this."
+    return [f"{reading.place}: {reading.name!r} cannot be a tool, {why}"]
+
+
+def _why(hint: Any, *, whole: str = "") -> str:
+    fields: Mapping[str, Any] = hint if whole else {"value": hint}
+    try:
+        build(whole or "arguments", fields)
+    except PydanticUndefinedAnnotation as error:
+        return f"but {error.name!r} cannot be found there. Define or import it before the tool is made."
+    except PydanticSchemaGenerationError as error:
+        named = re.search(r"schema for (.+?)\. Set ", str(error), re.DOTALL)
+        return f"and no JSON can carry {_type_name(named.group(1)) if named else 'that'}. {_WAY_OUT}"
+    except PydanticInvalidForJsonSchema as error:
+        text = _LINK.sub("", error.message).replace("Cannot generate a JsonSchema for core_schema.", "")
+        return f"and no JSON can carry that ({_type_name(text)}). {_WAY_OUT}"
+    except NothingButNull:
+        return f"of which JSON can carry nothing but null. {_WAY_OUT}"
+    except Exception as error:  # noqa: BLE001 - types may run anybody's code
+        text = _LINK.sub("", str(error)).strip()
+        return f"which pydantic refuses: {type(error).__name__}: {text}"
+    return ""
+
+
+def _type_name(text: str) -> str:
+    match = re.fullmatch(r"<(?:class|enum|built-in function) '?([^'>]+)'?>", text)
+    return match.group(1) if match else text
+
+
+def _shown(parameter: Parameter) -> str:
+    return inspect.formatannotation(parameter.annotation)

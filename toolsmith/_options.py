@@ -1,0 +1,103 @@
+"""What the author of a tool may decide about it, beside its code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import Any, TypedDict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOptions:
+    """How a tool is offered and run.
+
+    Attributes:
+        strict: True: its calls must be held to the schema by the service, or offering it is an error. None: where that
+            loses nothing and the service has room. False: never. Arguments are checked here in any case.
+        max_calls_per_run: how often one run may call it, None for no limit of its own.
+        timeout: seconds for one call, None for the run's own limit (30 unless set).
+        sequential: its calls run alone: not before all earlier ones have ended, nor beside later ones.
+        coerce: "3" may stand for 3, "true" for true, and null for an argument left out.
+        repeatable: the same call with the same arguments may come again and again, as for a clock or a queue.
+        thread: a sync function runs on a worker thread; False runs it on the event loop's own, which it then blocks.
+    """
+
+    strict: bool | None = None
+    max_calls_per_run: int | None = None
+    timeout: float | None = None
+    sequential: bool = False
+    coerce: bool = False
+    repeatable: bool = False
+    thread: bool = True
+
+
+class Options(TypedDict, total=False):
+    """The keywords of `@tool` and `Tool` that make up `ToolOptions`."""
+
+    strict: bool | None
+    max_calls_per_run: int | None
+    timeout: float | None
+    sequential: bool
+    coerce: bool
+    repeatable: bool
+    thread: bool
+
+
+_KNOWN = tuple(f.name for f in fields(ToolOptions))
+_FLAGS = frozenset({"sequential", "coerce", "repeatable", "thread"})
+
+# What the same thing is called elsewhere, and what is on its way.
+_ELSEWHERE = {
+    "strict_mode": "strict",
+    "name_override": "name",
+    "title": "name",
+    "description_override": "description",
+    "max_calls": "max_calls_per_run",
+    "max_uses": "max_calls_per_run",
+    "usage_limit": "max_calls_per_run",
+    "call_limit": "max_calls_per_run",
+    "timeout_seconds": "timeout",
+    "parallel": "sequential",
+    "args_schema": "parameters",
+    "input_schema": "parameters",
+    "func": "handler",
+}
+
+
+def unknown_options(options: Iterable[str], where: str, *, raw: bool = False) -> str:
+    """What to tell the author of options that do not exist; "" where all do."""
+    known = (
+        *(("name", "description", "parameters", "handler") if raw else ("name", "description", "strict_docs")),
+        *_KNOWN,
+    )
+    told: list[str] = []
+    for name in options:
+        if name in _KNOWN:
+            continue
+        meant = _ELSEWHERE.get(name)
+        if meant not in known:
+            near = get_close_matches(name, known, n=1)
+            meant = near[0] if near else None
+        told.append(f"{where} has no option {name!r}.{f' Did you mean {meant}=?' if meant is not None else ''}")
+    return " ".join([*told, f"The options are: {', '.join(known)}."]) if told else ""
+
+
+def option_problems(options: dict[str, Any]) -> list[str]:
+    """What is wrong with the values of options, one sentence each."""
+    found: list[str] = []
+    strict = options.get("strict")
+    if strict is not None and not isinstance(strict, bool):
+        found.append(f"strict={strict!r}: give True, False or None.")
+    calls = options.get("max_calls_per_run")
+    if calls is not None and (isinstance(calls, bool) or not isinstance(calls, int) or calls < 0):
+        found.append(f"max_calls_per_run={calls!r}: give a whole number from 0 on, or None for no limit.")
+    seconds = options.get("timeout")
+    if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0):
+        found.append(f"timeout={seconds!r}: give seconds, more than 0, or None for the run's own limit.")
+    found += [
+        f"{name}={options[name]!r}: give True or False."
+        for name in _FLAGS
+        if name in options and not isinstance(options[name], bool)
+    ]
+    return found
