@@ -142,8 +142,9 @@ def _import_failed(name: str, error: BaseException) -> str:
         where = f" at {error.filename}:{error.lineno}"
     else:
         frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith("<frozen")]
-        # The first frames are this file's; the last ones may be deep inside a library.
-        own = [f for f in frames if f.filename != __file__ and "site-packages" not in f.filename]
+        # The first frames are this file's; the last ones may be deep inside a library, or in `@tool`.
+        here = str(Path(__file__).parent)
+        own = [f for f in frames if not f.filename.startswith(here) and "site-packages" not in f.filename]
         if own:
             where = f" at {own[-1].filename}:{own[-1].lineno}"
     words = str(error.msg) if isinstance(error, SyntaxError) else str(error)

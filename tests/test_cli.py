@@ -1,0 +1,560 @@
+"""The command line: what it prints where, and what its exit codes mean.
+
+Rules guarded: standard output carries the answer (or JSON lines) and nothing else; every failure is one readable
+message and the documented exit code, never a stack trace; no secret is printed.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolsmith import __version__
+from toolsmith.cli import main
+from toolsmith.testing import ScriptedModel, call, fail, html, refuse, say, turn
+from toolsmith.testing.server import ScriptServer
+
+SHOP = '''
+import os, sys, time
+from toolsmith import Agent, ToolError, ToolRegistry, tool
+
+print("noise while importing")
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add two whole numbers."""
+    print("noise from a tool")
+    sys.stdout.flush()
+    os.system("echo noise from a subprocess")
+    return a + b
+
+@tool
+def refund(order: str) -> str:
+    """Pay an order back."""
+    if order == "unknown":
+        raise ToolError("There is no such order.", hint="List the orders first.")
+    if order == "crash":
+        raise RuntimeError("the key was " + os.environ.get("SHOP_API_KEY", ""))
+    return f"Order {order} is paid back.\\n" * (40 if order == "many" else 1)
+
+@tool
+def wait(seconds: float) -> str:
+    """Wait."""
+    time.sleep(seconds)
+    return "waited"
+
+def plain(word: str) -> str:
+    """Say a word backwards."""
+    return word[::-1]
+
+registry = ToolRegistry([add, refund])
+both = [add, plain]
+price = 3
+agent = Agent("fast", tools=[refund], instructions="You help customers.", name="desk")
+other = Agent("fast")
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A project with tools, as the current folder; what its code leaves in this process is taken away again."""
+    (tmp_path / "shop.py").write_text(SHOP)
+    monkeypatch.chdir(tmp_path)
+    for name in ("TOOLSMITH_MODEL", "TOOLSMITH_CONFIG", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SHOP_API_KEY", "sk-shop-0123456789")
+    path = list(sys.path)
+    yield tmp_path
+    sys.path[:] = path
+    sys.modules.pop("shop", None)
+
+
+class Shop:
+    """The command line in a project whose model follows a script."""
+
+    def __init__(self, folder: Path, model: ScriptedModel, server: ScriptServer) -> None:
+        self.folder = folder
+        self.model = model
+        (folder / "toolsmith.toml").write_text(
+            f'[models.fast]\nmodel = "openai-chat:x"\nbase_url = "{server.url("openai-chat")}"\n'
+            'api_key_env = "SHOP_API_KEY"\n\n'
+            '[agents.support]\nmodel = "fast"\ntools = ["shop:refund"]\ninstructions = "You help customers."\n'
+            "limits = { turns = 2 }\n"
+        )
+
+    def start(
+        self,
+        *words: str,
+        env: Mapping[str, str] | None = None,
+        stdin: int = subprocess.DEVNULL,
+        stdout: int = subprocess.PIPE,
+        stderr: int = subprocess.PIPE,
+        terminal: bool = False,
+    ) -> subprocess.Popen[str]:
+        """Begin a command; `terminal` makes its standard input the terminal that Ctrl-C comes from."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "toolsmith", *words],
+            cwd=self.folder,
+            env={**os.environ, **(env or {})},
+            text=True,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=terminal,
+            preexec_fn=_take_terminal if terminal else None,
+        )
+
+    def run(self, *words: str, env: Mapping[str, str] | None = None) -> tuple[int, str, str]:
+        """A whole command: its exit code, standard output and standard error."""
+        with self.start(*words, env=env) as process:
+            out, err = process.communicate(timeout=60)
+            return process.returncode, out, err
+
+    def system_text(self, request: int = 0) -> str:
+        first = self.model.requests[request].body["messages"][0]
+        return first["content"] if first["role"] in ("system", "developer") else ""
+
+    def offered(self, request: int = 0) -> list[str]:
+        return [t["function"]["name"] for t in self.model.requests[request].body.get("tools", [])]
+
+
+@pytest.fixture
+def scripted(folder: Path) -> Iterator[Any]:
+    """Call it with a script; gives the command line in a project that runs on that script."""
+    servers: list[ScriptServer] = []
+
+    def make(*script: Any) -> Shop:
+        model = ScriptedModel(list(script))
+        servers.append(model.serve().__enter__())
+        return Shop(folder, model, servers[-1])
+
+    yield make
+    for server in servers:
+        server.__exit__(None, None, None)
+
+
+def lines_of(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+class TestRun:
+    def test_the_answer_alone_is_on_standard_output(self, scripted: Any) -> None:
+        """Not even what tools, their subprocesses and imported modules print."""
+        shop = scripted(call("add", a=19, b=23), say("It is 42."))
+        code, out, err = shop.run("run", "shop:registry", "--profile", "fast", "19 + 23?")
+        assert (code, out) == (0, "It is 42.\n"), err
+        for noise in ("while importing", "from a tool", "from a subprocess"):
+            assert f"noise {noise}" in err
+        shop.model.assert_exhausted()
+
+    def test_the_trace_shows_each_call_as_it_happens(self, scripted: Any, capsys: pytest.CaptureFixture[str]) -> None:
+        scripted([call("add", a=1, b=2), call("refund", order="unknown")], say("Done."))
+        assert main(["run", "shop:registry", "--profile", "fast", "Do both."]) == 0
+        err = capsys.readouterr().err
+        assert "[1] → add(a=1, b=2)" in err
+        assert '[2] → refund(order="unknown")' in err
+        assert re.search(r"\[1\] ✓ add \(\d+ ms\)\n      3\n", err)
+        assert re.search(r"\[2\] ✗ refund \(\d+ ms\)\n      .*There is no such order", err)
+        assert re.search(r"2 turns, 2 tool calls, [\d,]+ tokens, [\d.]+ m?s\n$", err)
+
+    def test_long_results_are_shown_in_part(self, scripted: Any, capsys: pytest.CaptureFixture[str]) -> None:
+        scripted(call("refund", order="many"), say("Done."))
+        assert main(["run", "shop:refund", "--profile", "fast", "Do it."]) == 0
+        err = capsys.readouterr().err
+        assert err.count("Order many is paid back.") == 12
+        assert "more lines" in err
+
+    def test_a_crash_of_a_tool_is_told_without_a_stack_trace(
+        self, scripted: Any, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        scripted(call("refund", order="crash"), say("It failed."))
+        assert main(["run", "shop:refund", "--profile", "fast", "Do it."]) == 0
+        err = capsys.readouterr().err
+        assert "raised RuntimeError: the key was [secret]" in err
+        assert "Traceback" not in err
+        assert "sk-shop" not in err
+
+    def test_verbose_shows_the_stack_trace(self, scripted: Any) -> None:
+        shop = scripted(call("refund", order="crash"), say("It failed."))
+        code, out, err = shop.run("run", "-v", "shop:refund", "--profile", "fast", "Do it.")
+        assert (code, out) == (0, "It failed.\n")
+        assert "Traceback" in err
+
+    def test_quiet(self, scripted: Any, capsys: pytest.CaptureFixture[str]) -> None:
+        scripted(call("add", a=1, b=2), say("3"))
+        assert main(["run", "-q", "shop:add", "--profile", "fast", "1 + 2?"]) == 0
+        captured = capsys.readouterr()
+        assert captured.out.splitlines()[-1] == "3"
+        assert captured.err == ""
+
+    def test_terminal_codes_are_written_out(self, scripted: Any, capsys: pytest.CaptureFixture[str]) -> None:
+        """What a model or a tool says cannot steer the terminal."""
+        scripted(call("plain", word="\x1b]0;owned\x07"), say("Done."))
+        assert main(["run", "shop:plain", "--profile", "fast", "Do it."]) == 0
+        err = capsys.readouterr().err
+        assert "\x1b" not in err
+        assert "\\x1b" in err
+
+    def test_an_answer_survives_a_poor_encoding(self, scripted: Any) -> None:
+        shop = scripted(say("naïve → 42 😀"))
+        code, out, _ = shop.run("run", "--profile", "fast", "Hi.", env={"PYTHONIOENCODING": "ascii"})
+        assert (code, out) == (0, "na\\xefve \\u2192 42 \\U0001f600\n")
+
+    def test_who_stops_reading_gets_no_stack_trace(self, scripted: Any) -> None:
+        shop = scripted(say("Hello."))
+        read, write = os.pipe()
+        os.close(read)
+        with shop.start("run", "--profile", "fast", "Hi.", stdout=write) as process:
+            os.close(write)
+            _, err = process.communicate(timeout=60)
+        assert "Traceback" not in err
+        assert "Exception ignored" not in err
+
+    def test_interrupted(self, scripted: Any) -> None:
+        """Ctrl-C ends at once, though a tool sits in a blocking call."""
+        shop = scripted(call("wait", seconds=50))
+        with shop.start(
+            "run", "shop:wait", "--profile", "fast", "--json", "Wait.", stderr=subprocess.DEVNULL
+        ) as process:
+            assert process.stdout is not None
+            assert any("tool_call_ready" in line for line in iter(process.stdout.readline, ""))
+            time.sleep(0.2)
+            began = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=30)
+        assert process.returncode == 130
+        assert time.monotonic() - began < 5
+        assert lines_of(out)[-1]["exit_code"] == 130
+
+
+class TestJson:
+    def test_each_event_is_a_line_and_the_last_is_the_end(self, scripted: Any) -> None:
+        shop = scripted(call("add", a=19, b=23), say("It is 42 → done."))
+        code, out, err = shop.run("run", "--json", "shop:registry", "--profile", "fast", "19 + 23?")
+        assert code == 0, err
+        events = lines_of(out)
+        assert [e["event"] for e in events] == [
+            "run_started",
+            "tool_call_ready",
+            "tool_result_ready",
+            "turn_ended",
+            "turn_ended",
+            "end",
+        ]
+        assert events[1]["name"] == "add"
+        assert json.loads(events[1]["arguments"]) == {"a": 19, "b": 23}
+        assert events[2] | {"seconds": 0} == {
+            "event": "tool_result_ready",
+            "id": events[1]["id"],
+            "name": "add",
+            "success": True,
+            "data": 42,
+            "error": None,
+            "notes": [],
+            "ran": True,
+            "seconds": 0,
+            "exception": None,
+        }
+        end = events[-1]
+        assert (end["output"], end["stop_reason"], end["exit_code"], end["error"]) == (
+            "It is 42 → done.",
+            "end",
+            0,
+            None,
+        )
+        assert (end["turns"], end["calls"]) == (2, 1)
+        assert end["usage"]["total_tokens"] > 0
+
+    def test_failures_are_lines_too(self, scripted: Any, capsys: pytest.CaptureFixture[str]) -> None:
+        scripted(fail("auth"))
+        assert main(["run", "--json", "--profile", "fast", "Hi."]) == 3
+        end = lines_of(capsys.readouterr().out)[-1]
+        assert (end["event"], end["exit_code"], end["output"]) == ("end", 3, None)
+        assert (end["error"]["type"], end["error"]["category"], end["error"]["status"]) == (
+            "ProviderError",
+            "auth",
+            401,
+        )
+
+    def test_every_problem_of_the_settings(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (folder / "toolsmith.toml").write_text("[models.fast]\nmodle = 1\n")
+        assert main(["run", "--json", "--profile", "fast", "Hi."]) == 2
+        (end,) = lines_of(capsys.readouterr().out)
+        assert end["error"]["type"] == "ConfigError"
+        assert len(end["error"]["problems"]) == 2
+
+    def test_secrets_are_masked(self, scripted: Any, capsys: pytest.CaptureFixture[str]) -> None:
+        scripted(call("plain", word="sk-shop-0123456789"), say("Your key is sk-shop-0123456789."))
+        assert main(["run", "--json", "shop:plain", "--profile", "fast", "Hi."]) == 0
+        out = capsys.readouterr().out
+        assert "sk-shop-0123456789" not in out
+        assert lines_of(out.partition("\n")[2])[-1]["output"] == "Your key is [secret]."
+
+
+class TestExitCodes:
+    def test_no_answer(self, scripted: Any, capsys: pytest.CaptureFixture[str]) -> None:
+        scripted(refuse("I cannot help with that."))
+        assert main(["run", "--profile", "fast", "Hi."]) == 1
+        assert "The run ended without an answer: refusal" in capsys.readouterr().err
+
+    def test_an_answer_that_was_cut_off(self, scripted: Any, capsys: pytest.CaptureFixture[str]) -> None:
+        """What there is of it is printed, and the exit code says that it is not all."""
+        scripted(turn(say("Once upon"), stop="length"))
+        assert main(["run", "--profile", "fast", "A story."]) == 1
+        captured = capsys.readouterr()
+        assert captured.out == "Once upon\n"
+        assert "length" in captured.err
+
+    def test_out_of_turns_is_an_answer_with_a_remark(self, scripted: Any, capsys: pytest.CaptureFixture[str]) -> None:
+        scripted(call("refund", order="1"), call("refund", order="2"), say("Two are paid back."))
+        assert main(["run", "--agent", "support", "All orders."]) == 0
+        captured = capsys.readouterr()
+        assert captured.out.endswith("Two are paid back.\n")
+        assert "turn limit" in captured.err
+
+    def test_a_service_that_answers_html(self, scripted: Any, capsys: pytest.CaptureFixture[str]) -> None:
+        scripted(html())
+        assert main(["run", "--profile", "fast", "Hi."]) == 3
+        assert "Traceback" not in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("words", "expected"),
+        [
+            (["run", "shop:refnd", "Hi."], "Did you mean 'refund'?"),
+            (["run", "shp:refund", "Hi."], "Did you mean 'shop:refund'?|Did you mean 'shop'?"),
+            (["run", "shop.py:refnd", "Hi."], "Did you mean 'refund'?"),
+            (["run", "shpo.py:refund", "Hi."], "Did you mean 'shop.py'?"),
+            (["run", "shop:price", "Hi."], "shop:price is of type int"),
+            (["run", "shop:agent", "shop:other", "Hi."], "one agent"),
+            (["run", "Hi,", "how are you?"], "names no Python object"),
+            (["run", "Hi there,", "you?"], "in quotes"),
+            (["run", "shop:refund"], "there is no prompt ('shop:refund' names a tool)"),
+            (["run"], "there is no prompt"),
+            (["run", "--model", "antropic:claude", "Hi."], "Did you mean 'anthropic'?"),
+            (["run", "--model", "fsat", "Hi."], "Did you mean 'fast'?"),
+            (["run", "--profile", "fsat", "Hi."], "Did you mean 'fast'?"),
+            (["run", "--profile", "openai:x", "Hi."], "write --model"),
+            (["run", "--agent", "suport", "Hi."], "Did you mean 'support'?"),
+            (["run", "--config", "gone.toml", "Hi."], "gone.toml: cannot be read"),
+            (["run", "--model", "anthropic:claude-opus-5-5", "Hi."], "ANTHROPIC_API_KEY"),
+            (["run", "--model", "openai:gpt-6-astra", "Hi."], "OPENAI_API_KEY"),
+            (["chat", "shop:refnd"], "Did you mean 'refund'?"),
+        ],
+    )
+    def test_usage_and_settings(
+        self,
+        scripted: Any,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+        words: Sequence[str],
+        expected: str,
+    ) -> None:
+        scripted()
+        monkeypatch.setattr("sys.stdin", io.StringIO(""))
+        assert main(words) == 2
+        err = capsys.readouterr().err
+        assert any(text in err for text in expected.split("|")), err
+        assert "Traceback" not in err
+
+    def test_a_setting_without_a_file(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        for words in (["--agent", "support"], ["--profile", "fast"]):
+            assert main(["run", *words, "Hi."]) == 2
+            err = capsys.readouterr().err
+            assert str(folder) in err
+            assert "TOOLSMITH_CONFIG" in err
+
+    def test_a_missing_key_names_its_variable(
+        self, scripted: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        scripted()
+        monkeypatch.delenv("SHOP_API_KEY")
+        assert main(["run", "--profile", "fast", "Hi."]) == 2
+        assert "export SHOP_API_KEY=" in capsys.readouterr().err
+
+    def test_a_function_that_cannot_be_a_tool(
+        self, folder: Path, scripted: Any, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (folder / "odd.py").write_text("def odd(x):\n    '''No annotation.'''\n")
+        scripted()
+        assert main(["run", "odd.py:odd", "--profile", "fast", "Hi."]) == 2
+        assert "odd.py:1" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("words", [["--bogus"], ["walk"], ["run", "--bogus"], ["run", "--json", "-q", "Hi."]])
+    def test_wrong_options(self, words: Sequence[str], capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit) as caught:
+            main(words)
+        assert caught.value.code == 2
+        assert "usage: toolsmith" in capsys.readouterr().err
+
+    def test_no_words_at_all(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main([]) == 2
+        assert "usage: toolsmith" in capsys.readouterr().err
+
+    def test_help_documents_the_exit_codes(self, capsys: pytest.CaptureFixture[str]) -> None:
+        for words in (["--help"], ["run", "--help"], ["chat", "--help"]):
+            with pytest.raises(SystemExit) as caught:
+                main(words)
+            assert caught.value.code == 0
+            out = capsys.readouterr().out
+            assert all(re.search(rf"^  {code} ", out, re.MULTILINE) for code in (0, 1, 2, 3, 130))
+
+    def test_version(self) -> None:
+        done = subprocess.run(
+            [sys.executable, "-m", "toolsmith", "--version"], capture_output=True, text=True, check=True
+        )
+        assert done.stdout == f"toolsmith {__version__}\n"
+
+
+class TestWhatIsRun:
+    def test_tools_of_every_form(self, scripted: Any) -> None:
+        """Functions, tools, lists and registries, by module or by file; options may stand anywhere between them."""
+        shop = scripted(say("Hello."))
+        assert main(["run", "shop:both", "--profile", "fast", "shop:wait", "-q", "shop.py:refund", "Hi."]) == 0
+        assert shop.offered() == ["add", "plain", "wait", "refund"]
+
+    def test_an_agent_of_a_module(self, scripted: Any) -> None:
+        shop = scripted(say("Hello."))
+        assert main(["run", "shop:agent", "Hi."]) == 0
+        assert shop.offered() == ["refund"]
+        assert shop.system_text() == "You help customers."
+
+    def test_an_agent_of_the_settings(self, scripted: Any) -> None:
+        shop = scripted(say("Hello."))
+        assert main(["run", "--agent", "support", "Hi."]) == 0
+        assert shop.offered() == ["refund"]
+        assert shop.system_text() == "You help customers."
+
+    def test_an_agent_with_more_tools_another_model_and_other_instructions(
+        self, scripted: Any, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """What the command line says wins; the rest stays the agent's, and its observers are told too."""
+        shop = scripted(call("plain", word="abc"), say("Done."))
+        words = ["run", "shop:agent", "shop:plain", "--model", "fast", "--instructions", "Be brief.", "Hi."]
+        assert main(words) == 0
+        assert shop.offered() == ["refund", "plain"]
+        assert shop.system_text() == "Be brief."
+        assert "→ plain" in capsys.readouterr().err
+
+    def test_the_model_of_the_environment(self, scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        scripted(say("Hello."), say("Hello."))
+        monkeypatch.setenv("TOOLSMITH_MODEL", "fast")
+        assert main(["run", "Hi."]) == 0
+        assert main(["run", "--config", "toolsmith.toml", "shop:add", "Hi."]) == 0
+
+    def test_the_prompt_from_standard_input(self, scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        shop = scripted(say("Hello."), say("Hello."))
+        for words in (["shop:add"], ["shop:add", "-"]):
+            monkeypatch.setattr("sys.stdin", io.StringIO("A long\nquestion.\n"))
+            assert main(["run", "--profile", "fast", *words]) == 0
+            assert shop.model.requests[-1].body["messages"][-1]["content"] == "A long\nquestion."
+
+
+class TestChat:
+    def test_lines_of_standard_input_are_one_conversation(
+        self, scripted: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        shop = scripted(say("Hello."), say("You said hi."), say("Who?"))
+        monkeypatch.setattr("sys.stdin", io.StringIO("Hi.\n\nWhat did I say?\n/tools\n/help\n/reset\nAnd now?\n"))
+        assert main(["chat", "shop:add", "--profile", "fast"]) == 0
+        captured = capsys.readouterr()
+        assert captured.out.splitlines()[-3:] == ["Hello.", "You said hi.", "Who?"]
+        assert "add: Add two whole numbers." in captured.err
+        assert [len(r.body["messages"]) for r in shop.model.requests] == [1, 3, 1]
+
+    def test_quit(self, scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        shop = scripted(say("Hello."))
+        monkeypatch.setattr("sys.stdin", io.StringIO("Hi.\n/quit\nStill there?\n"))
+        assert main(["chat", "--profile", "fast"]) == 0
+        assert len(shop.model.requests) == 1
+
+    def test_a_failed_turn_does_not_end_the_conversation(
+        self, scripted: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        shop = scripted(say("Hello."), fail("auth"), say("Better now."))
+        monkeypatch.setattr("sys.stdin", io.StringIO("Hi.\nAgain.\nOnce more.\n"))
+        assert main(["chat", "--json", "--profile", "fast"]) == 0
+        ends = [e for e in lines_of(capsys.readouterr().out) if e["event"] == "end"]
+        assert [e["exit_code"] for e in ends] == [0, 3, 0]
+        assert [m["content"] for m in shop.model.requests[-1].body["messages"]] == ["Hi.", "Hello.", "Once more."]
+
+    def test_at_a_terminal(self, scripted: Any, folder: Path) -> None:
+        """Ctrl-C cancels the turn and not the conversation, Ctrl-D leaves, and what was typed is kept."""
+        pty = pytest.importorskip("pty")
+        shop = scripted(say("Hello there."), call("wait", seconds=50), say("Still here."))
+        ours, theirs = pty.openpty()
+        env = {"XDG_STATE_HOME": str(folder / "state"), "TERM": "xterm"}
+        with shop.start(
+            *("chat", "shop:wait", "--profile", "fast"),
+            env=env,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            terminal=True,
+        ) as process:
+            os.close(theirs)
+            screen = Screen(ours)
+            screen.expect("> ")
+            screen.type("Hi.\n")
+            screen.expect("Hello there.")
+            screen.expect("> ")
+            screen.type("Wait.\n")
+            screen.expect("wait(seconds=50")
+            screen.type("\x03")
+            screen.expect("The turn is cancelled")
+            screen.expect("> ")
+            screen.type("Still there?\n")
+            screen.expect("Still here.")
+            screen.expect("> ")
+            screen.type("\x04")
+            process.wait(timeout=20)
+        os.close(ours)
+        assert process.returncode == 0
+        contents = [m["content"] for m in shop.model.requests[-1].body["messages"]]
+        assert contents == ["Hi.", "Hello there.", "Still there?"]
+        history = folder / "state/toolsmith/history"
+        assert [line for line in history.read_text().splitlines() if not line.startswith("_")] == [
+            "Hi.",
+            "Wait.",
+            "Still there?",
+        ]
+        assert history.stat().st_mode & 0o077 == 0
+
+
+def _take_terminal() -> None:
+    import fcntl
+    import termios
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+class Screen:
+    """A terminal seen from its other end."""
+
+    def __init__(self, end: int) -> None:
+        self._end = end
+        self._seen = ""
+
+    def type(self, text: str) -> None:
+        os.write(self._end, text.encode())
+
+    def expect(self, text: str) -> None:
+        """Read on until `text` has come, and past it."""
+        import select
+
+        until = time.monotonic() + 20
+        while text not in self._seen:
+            ready, _, _ = select.select([self._end], [], [], max(until - time.monotonic(), 0))
+            assert ready, f"{text!r} did not come; the screen shows:\n{self._seen}"
+            self._seen += os.read(self._end, 4096).decode(errors="replace")
+        self._seen = self._seen.partition(text)[2]
