@@ -101,7 +101,12 @@ def claude_message(answer: Answer) -> dict[str, Any]:
 
 def claude_events(answer: Answer, size: int) -> Iterator[bytes]:
     whole = claude_message(answer)
-    start = {**whole, "content": [], "stop_reason": None, "usage": {**whole["usage"], "output_tokens": 1}}
+    start: dict[str, Any] = {
+        **whole,
+        "content": [],
+        "stop_reason": None,
+        "usage": {**whole["usage"], "output_tokens": 1},
+    }
     yield event({"type": "message_start", "message": start}, "message_start")
     yield event({"type": "ping"}, "ping")
     for index, block in enumerate(whole["content"]):
@@ -116,6 +121,7 @@ def _claude_block(index: int, block: dict[str, Any], size: int) -> Iterator[byte
     def say(kind: str, **more: object) -> bytes:
         return event({"type": kind, "index": index, **more}, kind)
 
+    start: dict[str, Any]
     match block["type"]:
         case "text":
             start, deltas = {**block, "text": ""}, [("text_delta", "text", t) for t in cut(block["text"], size)]
@@ -143,7 +149,7 @@ def openai_response(answer: Answer) -> dict[str, Any]:
     for number, piece in enumerate(answer.pieces):
         match piece:
             case Words(text):
-                content = {"type": "output_text", "text": text, "annotations": []}
+                content: dict[str, Any] = {"type": "output_text", "text": text, "annotations": []}
                 items.append(
                     {
                         "id": f"msg_{number}",
@@ -185,7 +191,7 @@ def openai_response(answer: Answer) -> dict[str, Any]:
 
 def openai_events(answer: Answer, size: int) -> Iterator[bytes]:
     whole = openai_response(answer)
-    begun = {**whole, "status": "in_progress", "output": [], "usage": None}
+    begun: dict[str, Any] = {**whole, "status": "in_progress", "output": [], "usage": None}
     yield event({"type": "response.created", "response": begun}, "response.created")
     for index, item in enumerate(whole["output"]):
         yield from _openai_item(index, item, size)
@@ -288,8 +294,12 @@ def _numbered(pieces: Iterable[Piece]) -> list[Piece]:
     return [Call(f"call_{n}", p.name, p.arguments) if isinstance(p, Call) else p for n, p in enumerate(pieces)]
 
 
+def _answer(pieces: list[Piece]) -> Answer:
+    return Answer(_numbered(pieces))
+
+
 ANSWERS: st.SearchStrategy[Answer] = st.builds(
-    lambda pieces: Answer(_numbered(pieces)),
+    _answer,
     st.lists(
         TEXTS.map(Words)
         | TEXTS.map(Thought)

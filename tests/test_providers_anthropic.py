@@ -44,7 +44,13 @@ def body(provider: AnthropicMessages, *messages: bytes, stream: bool = False, **
 
 
 def message(**more: Any) -> bytes:
-    whole = {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-haiku-5-5", "content": []}
+    whole: dict[str, Any] = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-haiku-5-5",
+        "content": [],
+    }
     return json.dumps({**whole, "stop_reason": "end_turn", "usage": {}, **more}).encode()
 
 
@@ -82,7 +88,7 @@ def test_a_tool_on_the_wire() -> None:
 
 def test_a_turn_is_sent_back_as_it_came() -> None:
     """Signatures, redacted thinking, blocks and keys that are newer than we: in their order, with all they hold."""
-    content = [
+    content: list[dict[str, Any]] = [
         {"type": "thinking", "thinking": "", "signature": "EqQB+/=="},
         {"type": "redacted_thinking", "data": "x" * 20},
         {"type": "text", "text": "Hm ü", "citations": None},
@@ -284,7 +290,7 @@ def test_stop_reasons(reason: str | None, stop: str) -> None:
 
 def test_a_cut_call_is_never_ready_to_run() -> None:
     """A call cut by `max_tokens` looks like a valid `{}`: only the stop reason tells."""
-    call = {"type": "tool_use", "id": "toolu_1", "name": "add", "input": {}}
+    call: dict[str, Any] = {"type": "tool_use", "id": "toolu_1", "name": "add", "input": {}}
     reply = claude().decode(message(content=[call], stop_reason="max_tokens"))
     assert (reply.stop, len(reply.message.tool_calls)) == ("length", 1)
 
@@ -311,7 +317,9 @@ def test_usage_counts_all_input() -> None:
 
 def test_ids_that_are_missing_or_repeated() -> None:
     """A compatible server's: each call gets an id of its own, in its place, and goes back under it."""
-    content = [{"type": "tool_use", "id": i, "name": "add", "input": {}} for i in ("", "t", "t", "x.y")]
+    content: list[dict[str, Any]] = [
+        {"type": "tool_use", "id": i, "name": "add", "input": {}} for i in ("", "t", "t", "x.y")
+    ]
     first, again = (claude().decode(message(content=content, stop_reason="tool_use")) for _ in range(2))
     ids = [c.id for c in first.message.tool_calls]
     assert len(set(ids)) == 4
@@ -352,7 +360,12 @@ def block(index: int, start: dict[str, Any], *deltas: dict[str, Any]) -> bytes:
 
 
 def whole(*blocks: bytes, stop: str = "end_turn", usage: dict[str, Any] | None = None) -> bytes:
-    start = {"id": "msg_1", "model": "m", "content": [], "usage": {"input_tokens": 5, "cache_read_input_tokens": 2}}
+    start: dict[str, Any] = {
+        "id": "msg_1",
+        "model": "m",
+        "content": [],
+        "usage": {"input_tokens": 5, "cache_read_input_tokens": 2},
+    }
     end = say("message_delta", delta={"stop_reason": stop}, usage=usage or {"output_tokens": 3})
     return b"".join([say("message_start", message=start), *blocks, end, say("message_stop")])
 
@@ -405,7 +418,7 @@ def test_the_native_turn_of_a_stream() -> None:
 def test_arguments_stay_as_the_model_wrote_them() -> None:
     """Spaces, double keys and all: one door checks them. What goes back is an object, as the API demands."""
     text = '{"a": 1, "a": 2}'
-    tool = {"type": "tool_use", "id": "t1", "name": "add", "input": {}}
+    tool: dict[str, Any] = {"type": "tool_use", "id": "t1", "name": "add", "input": {}}
     accumulator = claude().accumulator()
     deltas = accumulator.feed(
         whole(block(0, tool, {"type": "input_json_delta", "partial_json": text}), stop="tool_use")
@@ -418,7 +431,7 @@ def test_arguments_stay_as_the_model_wrote_them() -> None:
 
 def test_a_call_cut_in_the_middle_of_a_stream() -> None:
     """Its text stays for the feedback; the history holds what the API takes."""
-    tool = {"type": "tool_use", "id": "t1", "name": "add", "input": {}}
+    tool: dict[str, Any] = {"type": "tool_use", "id": "t1", "name": "add", "input": {}}
     accumulator = claude().accumulator()
     accumulator.feed(whole(block(0, tool, {"type": "input_json_delta", "partial_json": '{"a": [1'}), stop="max_tokens"))
     reply = accumulator.finish()
@@ -427,7 +440,7 @@ def test_a_call_cut_in_the_middle_of_a_stream() -> None:
 
 
 def test_arguments_that_a_server_sends_whole() -> None:
-    tool = {"type": "tool_use", "id": "t1", "name": "add", "input": {"a": 1}}
+    tool: dict[str, Any] = {"type": "tool_use", "id": "t1", "name": "add", "input": {"a": 1}}
     accumulator = claude().accumulator()
     assert accumulator.feed(whole(block(0, tool), stop="tool_use"))[-1] == ToolArgumentsDelta("t1", '{"a":1}')
     assert accumulator.finish().message.tool_calls[0].arguments == '{"a":1}'

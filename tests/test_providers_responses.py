@@ -53,11 +53,11 @@ def call(call_id: str = "call_1", arguments: str = '{"a": 1}', **more: Any) -> d
 
 
 def words(text: str = "Hi", **more: Any) -> dict[str, Any]:
-    content = [{"type": "output_text", "text": text, "annotations": []}]
+    content: list[Any] = [{"type": "output_text", "text": text, "annotations": []}]
     return {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": content, **more}
 
 
-REASONING = {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "gAAA+/=="}
+REASONING: dict[str, Any] = {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "gAAA+/=="}
 
 
 # --- requests
@@ -102,7 +102,7 @@ def test_a_tool_on_the_wire() -> None:
 
 def test_a_turn_is_sent_back_as_it_came() -> None:
     """All items in their order: encrypted reasoning, `phase`, namespaces, kinds that are newer than we."""
-    output = [
+    output: list[dict[str, Any]] = [
         REASONING,
         words(phase="commentary"),
         {"id": "ws_1", "type": "web_search_call", "status": "completed", "action": {"type": "search", "query": "q"}},

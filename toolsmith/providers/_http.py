@@ -14,6 +14,7 @@ import asyncio
 import inspect
 import os
 import threading
+import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
@@ -64,7 +65,7 @@ class SDKCarrier:
         self._client: Any = client
         self._async_client: Any = async_client
         self._own_clients = client is None and async_client is None
-        self._loops: dict[asyncio.AbstractEventLoop, tuple[Any, AsyncGenerator[None]]] = {}
+        self._loops: dict[asyncio.AbstractEventLoop, _LoopClient] = {}
         self._lock = threading.Lock()
         self._base_url = profile.base_url
         self._key: str | None = None
@@ -148,25 +149,10 @@ class SDKCarrier:
         held = self._loops.get(loop)
         if held is None:
             for ended in [other for other in list(self._loops) if other.is_closed()]:
-                self._loops.pop(ended, None)  # its owner closed it without shutdown_asyncgens
-            held = self._loops[loop] = await self._open_for(loop)
-        return held[0]
-
-    async def _open_for(self, loop: asyncio.AbstractEventLoop) -> tuple[Any, AsyncGenerator[None]]:
-        client, loops = self._make(self._clients[1]), self._loops
-
-        async def until_the_loop_ends() -> AsyncGenerator[None]:
-            # asyncio.run() closes the generators of its loop before the loop: so the sockets are closed in time. If
-            # the provider goes first, the collector hands this generator to the loop, which then runs the same lines.
-            try:
-                yield
-            finally:
-                loops.pop(loop, None)
-                await client.close()
-
-        guard = until_the_loop_ends()
-        await anext(guard)
-        return client, guard
+                self._loops.pop(ended).forget()  # its owner closed it without shutdown_asyncgens
+            held = await _LoopClient.open(self._make(self._clients[1]), loop, self._loops)
+            held.close_with(self)
+        return held.client
 
     # --- one request ------------------------------------------------------------------------------------------------
 
@@ -295,6 +281,51 @@ class SDKCarrier:
         if found is None or found is error:
             raise error
         raise found from error
+
+
+class _LoopClient:
+    """An asyncio client that is closed in time: with its event loop, or with the provider that it belongs to."""
+
+    def __init__(self, client: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self.client = client
+        self._loop = loop
+        self._guard: AsyncGenerator[None] | None = None
+        self._finalizer: weakref.finalize[[], SDKCarrier] | None = None
+
+    @classmethod
+    async def open(
+        cls, client: Any, loop: asyncio.AbstractEventLoop, loops: dict[asyncio.AbstractEventLoop, _LoopClient]
+    ) -> _LoopClient:
+        """Put it among `loops`; it leaves them when it is closed."""
+        held = loops[loop] = cls(client, loop)
+
+        async def until_the_loop_ends() -> AsyncGenerator[None]:
+            # asyncio.run() closes the async generators of its loop before the loop itself: the sockets still can be.
+            try:
+                yield
+            finally:
+                loops.pop(loop, None)
+                held.forget()
+                await client.close()
+
+        held._guard = until_the_loop_ends()
+        await anext(held._guard)
+        return held
+
+    def close_with(self, provider: SDKCarrier) -> None:
+        """Close it too when the provider is gone while the loop goes on."""
+        # The registry of finalizers holds the client: else its sockets would be collected before they are closed.
+        self._finalizer = weakref.finalize(provider, self._close_later)
+        self._finalizer.atexit = False
+
+    def forget(self) -> None:
+        """Nothing is left to close."""
+        if self._finalizer is not None:
+            self._finalizer.detach()
+
+    def _close_later(self) -> None:
+        if self._guard is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._loop.create_task, self._guard.aclose())
 
 
 def _parts(response: Any) -> Iterator[bytes]:
