@@ -9,23 +9,29 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable, Mapping
-from math import isfinite
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, Final, NamedTuple, Protocol
 
 from jiter import from_json
 from pydantic_core import ValidationError, to_json
 
 from toolsmith._feedback import FEEDBACK, Feedback
-from toolsmith._jsontext import MAX_BYTES, MAX_DEPTH, Parsed, may_be_exact, may_overflow, parse, written
-from toolsmith._problems import ABSENT, Broken, Findings, Path, Problem, Repair
+from toolsmith._jsontext import MAX_BYTES, MAX_DEPTH, Parsed, parse, written
+from toolsmith._overflow import Places, infinite, overflows
+from toolsmith._problems import ABSENT, Broken, Findings, Problem, Repair
 from toolsmith._refusals import Refused, combined, node_at, refusals
-from toolsmith._repair import Reader
+from toolsmith._repair import MAX_PROBLEMS, Reader
 from toolsmith._shapes import Shapes, json_type
 
 log = logging.getLogger("toolsmith")
 
 Decode = Callable[[Any], Any]
 """From parsed JSON as a service's strict mode makes the model send it to JSON of the tool's own schema."""
+
+
+_tuple = cast("Any", tuple).__new__  # half of what it costs to call Checked()
+
+REFUSALS: Final = (ValidationError, Refused)
+"""What a validator raises to refuse; anything else is a crash of the tool's own check."""
 
 
 class Validator(Protocol):
@@ -60,7 +66,7 @@ def check(
     schema: Mapping[str, Any],
     decode: Decode | None = None,
     coerce: bool = False,
-    numbers: bool = True,
+    numbers: Places | None = None,
     feedback: Feedback = FEEDBACK,
 ) -> Checked:
     """Turn the text of a call's arguments into values, or into an error that helps the model. Never raises.
@@ -72,39 +78,27 @@ def check(
         schema: the tool's neutral JSON Schema, by which errors are explained.
         decode: None where the model sends JSON of that schema as it is.
         coerce: whether "3" may stand for 3, "true" for true, and null for an argument left out.
-        numbers: `_shapes.has_numbers(schema)`; False spares a search for numbers that overflow.
+        numbers: `number_places(schema)`, made once per tool, which spares a search through the text.
         feedback: the words.
     """
+    refused: Exception | None = None
     try:
         data = text.encode() if isinstance(text, str) else text
         if len(data) <= MAX_BYTES:
             # Parsed twice: pydantic takes the last of two equal names without a word.
             parsed = from_json(data, catch_duplicate_keys=True, allow_inf_nan=False)
-            if not (numbers and (may_overflow(data) or (decode is not None and may_be_exact(data)))):
+            if not overflows(parsed, data, numbers):
                 if decode is not None:
                     data = to_json(decode(parsed))
-                return Checked(validator.validate_json(data, strict=True))
-    except Exception:  # noqa: BLE001 - whatever it was, the careful reading finds it again and says what
-        pass
-    return _read(text, tool_name, validator, schema, decode, coerce, feedback)
-
-
-def _read(
-    text: str | bytes,
-    tool_name: str,
-    validator: Validator,
-    schema: Mapping[str, Any],
-    decode: Decode | None,
-    coerce: bool,
-    feedback: Feedback,
-) -> Checked:
-    """The careful reading, for all that did not go straight through."""
+                return _tuple(Checked, (validator.validate_json(data, strict=True), None, (), None, ""))
+    except Exception as error:  # noqa: BLE001 - whatever it was, the careful reading finds it again and says what
+        refused = error
     try:
-        parsed = parse(text)
-        if isinstance(parsed, Broken):
-            return Checked(error=feedback.broken_json(tool_name, parsed))
+        parsed_again = parse(text)
+        if isinstance(parsed_again, Broken):
+            return Checked(error=feedback.broken_json(tool_name, parsed_again))
         reading = _Reading(tool_name, validator, schema, coerce, feedback)
-        return reading.result(reading.unwrapped(parsed), decode)
+        return reading.result(parsed_again, decode, refused)
     except RecursionError:
         return Checked(error=feedback.broken_json(tool_name, Broken("depth", size=MAX_DEPTH)))
     except Exception as error:
@@ -115,12 +109,12 @@ def _read(
 
 
 class _Reading:
-    """One text read with care."""
+    """The careful reading, for a text that did not go straight through."""
 
     def __init__(
         self, tool_name: str, validator: Validator, schema: Mapping[str, Any], coerce: bool, feedback: Feedback
     ) -> None:
-        self.repairs: list[Repair] = []
+        self._repairs: list[Repair] = []
         self._tool_name = tool_name
         self._validator = validator
         self._shapes = Shapes(schema)
@@ -128,19 +122,16 @@ class _Reading:
         self._feedback = feedback
         self._exact = False
 
-    def unwrapped(self, parsed: Parsed) -> Any:
-        """The parsed value; of a text that was encoded twice the object inside."""
-        inner = parse(parsed.value) if isinstance(parsed.value, str) else None
-        if isinstance(inner, Parsed) and json_type(inner.value) == "object":
-            self.repairs.append(Repair((), "json_text", parsed.value, inner.value))
-        else:
-            inner = parsed
-        self.repairs += inner.repairs
-        self._exact = inner.exact
-        return inner.value
+    def result(self, parsed: Parsed, decode: Decode | None, refused: Exception | None) -> Checked:
+        """The values, mended where it is certain how; or the text of all that is wrong.
 
-    def result(self, value: Any, decode: Decode | None) -> Checked:
-        """The values, mended where it is certain how; or the text of all that is wrong."""
+        Args:
+            parsed: the arguments.
+            decode: as for `check`.
+            refused: what the validator said of the text as it was.
+        """
+        inner = self._unwrapped(parsed)
+        value = inner.value
         if decode is not None and isinstance(value, dict):
             from toolsmith._decoders import DialectError
 
@@ -149,51 +140,48 @@ class _Reading:
             except DialectError as error:
                 told = self._feedback.two_meanings(self._tool_name, error.path, error.kind, error.name)
                 return Checked(error=told)
-        outcome = self._try(value)
+        # What was not forgiven anything has been to the validator before.
+        outcome = refused if not self._repairs and isinstance(refused, REFUSALS) else self._try(value, inner)
         if isinstance(outcome, Checked):
             return outcome
         reader = Reader(self._shapes, coerce=self._coerce)
         mended = reader.read(self._shapes.root, value)
-        self.repairs += reader.found.repairs
+        self._repairs += reader.found.repairs
         if mended is not value:
-            again = self._try(mended)
+            again = self._try(mended, inner)
             if isinstance(again, Checked):
                 return again
             outcome = again or outcome
-        return self._wrong(reader.found, mended, outcome)
+        return self._wrong(reader.found, mended, outcome, inner)
 
-    def _try(self, value: Any) -> Checked | Exception | None:
+    def _unwrapped(self, parsed: Parsed) -> Parsed:
+        """What was parsed; of a text that was encoded twice what is inside."""
+        inner = parse(parsed.value) if isinstance(parsed.value, str) else None
+        if isinstance(inner, Parsed) and json_type(inner.value) == "object":
+            self._repairs.append(Repair((), "json_text", parsed.value, inner.value))
+        else:
+            inner = parsed
+        self._repairs += inner.repairs
+        return inner
+
+    def _try(self, value: Any, parsed: Parsed) -> Checked | Exception | None:
         """What the validator says; None where it is not asked, as a number in the value is infinite."""
-        if infinite(value) is not None:
+        if parsed.infinite and infinite(value) is not None:
             return None
         try:
-            values = self._validator.validate_json(written(value, exact=self._exact), strict=True)
-        except (ValidationError, Refused) as error:
+            values = self._validator.validate_json(written(value, exact=parsed.exact), strict=True)
+        except REFUSALS as error:
             return error
-        return Checked(values, notes=self._feedback.repaired(self.repairs))
+        return Checked(values, notes=self._feedback.repaired(self._repairs))
 
-    def _wrong(self, found: Findings, value: Any, error: Exception | None) -> Checked:
+    def _wrong(self, found: Findings, value: Any, error: Exception | None, parsed: Parsed) -> Checked:
         told = refusals(error, value, unless=bool(found.problems)) if error is not None else ()
         problems = combined(found, told, value, self._shapes)
-        place = infinite(value)
+        place = infinite(value) if parsed.infinite else None
         if place is not None and all(p.path != place for p in problems):
             node = node_at(self._shapes, place, value)
             problems.append(Problem(place, "overflow", ABSENT, node, self._shapes.root))
         if not problems:
             problems.append(Problem((), "mismatch", ABSENT, self._shapes.root, self._shapes.root))
-        return Checked(error=self._feedback.bad_arguments(self._tool_name, problems))
-
-
-def infinite(value: Any) -> Path | None:
-    """Where a number has overflowed to infinity, if one has."""
-    waiting: list[tuple[Any, Path]] = [(value, ())]
-    while waiting:
-        item, path = waiting.pop()
-        if isinstance(item, float):
-            if not isfinite(item):
-                return path
-        elif isinstance(item, dict):
-            waiting += [(v, (*path, k)) for k, v in cast("dict[str, Any]", item).items()]
-        elif isinstance(item, list):
-            waiting += [(v, (*path, i)) for i, v in enumerate(cast("list[Any]", item))]
-    return None
+        more = len(problems) >= MAX_PROBLEMS or not found.complete
+        return Checked(error=self._feedback.bad_arguments(self._tool_name, problems, more=more))

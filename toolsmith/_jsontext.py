@@ -35,18 +35,9 @@ _LAST_TOKEN = re.compile(r'"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+\\?|[-+.0
 _WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 _PYTHON_WORDS = ("True", "False", "None", "undefined")
 
-# A number overflows a float with an exponent of three digits, or with 309 digits before the point.
-_BIG_SMALL_E = re.compile(rb"e[+0-9][0-9]{2}")
-_BIG_CAPITAL_E = re.compile(rb"E[+0-9][0-9]{2}")
-_THREE_DIGITS = re.compile(rb"[0-9]{3}")
-
-
-# Numbers longer than this may say more than a float can keep, which matters to a Decimal.
-_LONG_NUMBER = re.compile(rb"[0-9][0-9.]{16}")
-
 
 class Exact(float):
-    """A number as it was written, where a float keeps less of it."""
+    """A finite number as it was written, where a float keeps less of it."""
 
     text: str
 
@@ -57,31 +48,27 @@ class Exact(float):
 
     def is_integer(self) -> bool:
         """Whether the number is whole as it was written, not as it was rounded."""
-        return self == self and Decimal(self.text) % 1 == 0
+        exact = Decimal(self.text)
+        return exact == exact.to_integral_value()
 
     def __int__(self) -> int:
         return int(Decimal(self.text))
 
 
 class Parsed(NamedTuple):
-    """JSON that was understood: the value, whether it holds an `Exact`, and what was forgiven."""
+    """JSON that was understood.
+
+    Attributes:
+        value: with an `Exact` for each number of which a float keeps less.
+        exact: there are such numbers.
+        infinite: there are numbers beyond what a float can hold.
+        repairs: what was forgiven.
+    """
 
     value: Any
     exact: bool = False
+    infinite: bool = False
     repairs: tuple[Repair, ...] = ()
-
-
-def may_overflow(data: bytes) -> bool:
-    """Whether a text may hold a number that becomes infinite as a float. Quick; true also for some innocent texts."""
-    if _BIG_SMALL_E.search(data) or _BIG_CAPITAL_E.search(data):
-        return True
-    # Of 309 digits in a row every 103rd character meets three.
-    return len(data) > 309 and _THREE_DIGITS.search(data[::103]) is not None
-
-
-def may_be_exact(data: bytes) -> bool:
-    """Whether a text may hold a number of which a float keeps less than was written. Often yes for nothing."""
-    return _LONG_NUMBER.search(data) is not None
 
 
 def written(value: Any, *, exact: bool = False) -> bytes:
@@ -102,18 +89,37 @@ def _written(value: Any) -> str:
             return json.dumps(value)
 
 
-def _kept(value: Any) -> Any:
-    """Parsed JSON with a plain float wherever that says all that was written, else an `Exact`."""
-    match value:
-        case LosslessFloat():
-            plain, text = float(value), bytes(value).decode()
-            return plain if isfinite(plain) and Decimal(repr(plain)) == Decimal(text) else Exact(text)
-        case dict():
-            return {k: _kept(v) for k, v in cast("dict[str, Any]", value).items()}
-        case list():
-            return [_kept(v) for v in cast("list[Any]", value)]
-        case _:
-            return value
+class _Numbers:
+    """Makes floats of what the parser kept as it was written."""
+
+    def __init__(self) -> None:
+        self.exact = False
+        self.infinite = False
+
+    def read(self, value: Any) -> Any:
+        """Parsed JSON with a plain float wherever that says all that was written, else an `Exact`."""
+        match value:
+            case LosslessFloat():
+                plain = float(value)
+                if not isfinite(plain):
+                    self.infinite = True
+                elif not _says_all(plain, text := bytes(value).decode()):
+                    self.exact = True
+                    return Exact(text)
+                return plain
+            case dict():
+                return {k: self.read(v) for k, v in cast("dict[str, Any]", value).items()}
+            case list():
+                return [self.read(v) for v in cast("list[Any]", value)]
+            case _:
+                return value
+
+
+def _says_all(number: float, text: str) -> bool:
+    try:
+        return Decimal(repr(number)) == Decimal(text)
+    except ArithmeticError:
+        return True  # an exponent of so many digits that it is as good as zero
 
 
 def parse(text: str | bytes) -> Parsed | Broken:
@@ -134,12 +140,12 @@ def parse(text: str | bytes) -> Parsed | Broken:
         repairs = (Repair((), "fence"),)
     data = words.encode()
     try:
-        if may_be_exact(data):
-            careful = from_json(data, catch_duplicate_keys=True, allow_inf_nan=False, float_mode="lossless-float")
-            return Parsed(_kept(careful), True, repairs)
-        return Parsed(from_json(data, catch_duplicate_keys=True, allow_inf_nan=False), repairs=repairs)
+        raw = from_json(data, catch_duplicate_keys=True, allow_inf_nan=False, float_mode="lossless-float")
     except ValueError:
         return _diagnose(words)
+    numbers = _Numbers()
+    value = numbers.read(raw)
+    return Parsed(value, numbers.exact, numbers.infinite, repairs)
 
 
 class _Seen:

@@ -13,10 +13,12 @@ from pydantic_core import ValidationError, core_schema
 
 from toolsmith._problems import ABSENT, Findings, Kind, Path, Problem, Schema
 from toolsmith._repair import MAX_PROBLEMS
-from toolsmith._shapes import Shapes, dict_of, json_type, list_of
+from toolsmith._shapes import Shapes, dict_of, json_type, list_of, schema_of
 
 _MOST_ERRORS: Final = 5_000
-"""Above this many the details of a refusal are not asked for, if there is something else to say."""
+"""Above this many the details of a refusal are not asked for, if there is something else to say..."""
+_FAR_TOO_MANY: Final = 200_000
+"""...and above this many not at all: pydantic gives all or none, at a microsecond each."""
 _STEPS: Final = 2_000
 
 _CORE_TYPES: frozenset[str] = frozenset(get_args(core_schema.ErrorType))
@@ -55,6 +57,24 @@ _OTHER: Mapping[str, Kind] = {
     "recursion_loop": "type",
 }
 _CUSTOM = frozenset({"value_error", "assertion_error"})
+# Keys of a mapping are strings; these are what they have to spell.
+_SPELLED: Mapping[str, Schema] = {
+    "int_parsing": {"type": "integer"},
+    "float_parsing": {"type": "number"},
+    "bool_parsing": {"type": "boolean"},
+    "decimal_parsing": {"type": "number"},
+    "date_from_datetime_parsing": {"type": "string", "format": "date"},
+    "date_parsing": {"type": "string", "format": "date"},
+    "datetime_parsing": {"type": "string", "format": "date-time"},
+    "datetime_from_date_parsing": {"type": "string", "format": "date-time"},
+    "uuid_parsing": {"type": "string", "format": "uuid"},
+}
+# What the schemas for these types cannot say.
+_UNSAID: Mapping[str, Schema] = {
+    "decimal_parsing": {"type": "string", "format": "decimal"},
+    "fraction_parsing": {"type": "string", "format": "fraction"},
+    "complex_str_parsing": {"type": "string", "format": "complex"},
+}
 # A nested ValidationError brings its own decoration along.
 _DECORATION = re.compile(r"\s*For further information visit \S+|\s*\[type=\w+, input_value=.*?, input_type=\w+\]")
 
@@ -95,7 +115,7 @@ def refusals(error: Exception, data: Any, *, unless: bool = False) -> Sequence[R
     """
     if isinstance(error, Refused):
         return error.refusals
-    if not isinstance(error, ValidationError) or (unless and error.error_count() > _MOST_ERRORS):
+    if not isinstance(error, ValidationError) or error.error_count() > (_MOST_ERRORS if unless else _FAR_TOO_MANY):
         return ()
     found: list[Refusal] = []
     for one in error.errors(include_url=False):
@@ -103,14 +123,16 @@ def refusals(error: Exception, data: Any, *, unless: bool = False) -> Sequence[R
         location = one["loc"]
         kind, structural = _kind(name)
         if location[-1:] == ("[key]",):
-            location, kind = location[:-1], "key"
+            path, branched = _place(location[:-1], data, ABSENT)
+            found.append(Refusal(path, "key", ABSENT, False, branched, expected=_SPELLED.get(name)))
+            continue
         if kind == "missing" and location:
             path, branched = _place(location[:-1], data, one["input"])
             found.append(Refusal((*path, location[-1]), kind, ABSENT, structural, branched))
             continue
-        path, branched = _place(location, data, one["input"] if kind != "key" else ABSENT)
+        path, branched = _place(location, data, one["input"])
         message = _words(one) if kind == "custom" else ""
-        found.append(Refusal(path, kind, one["input"], structural, branched, message))
+        found.append(Refusal(path, kind, one["input"], structural, branched, message, _UNSAID.get(name)))
     return found
 
 
@@ -183,7 +205,9 @@ def combined(found: Findings, refused: Sequence[Refusal], data: Any, shapes: Sha
         if not any(_overlap(one.path, p) for p in seen):
             seen.add(one.path)
             told.append(_problem(one, data, shapes))
-    return told
+    # By argument, in the order in which they were sent; what is missing comes last.
+    order = {name: index for index, name in enumerate(cast("dict[str, Any]", data) if isinstance(data, dict) else ())}
+    return sorted(told, key=lambda p: order.get(str(p.path[0]), len(order)) if p.path else -1)
 
 
 def _overlap(one: Path, other: Path) -> bool:
@@ -192,8 +216,19 @@ def _overlap(one: Path, other: Path) -> bool:
 
 
 def _problem(refusal: Refusal, data: Any, shapes: Shapes) -> Problem:
-    node = node_at(shapes, refusal.path, data) if refusal.expected is None else refusal.expected
+    node = refusal.expected
+    if node is None:
+        node = _keys(shapes, refusal.path, data) if refusal.kind == "key" else node_at(shapes, refusal.path, data)
     return Problem(refusal.path, refusal.kind, refusal.sent, node, shapes.root, message=refusal.message)
+
+
+def _keys(shapes: Shapes, path: Path, data: Any) -> Schema:
+    """The schema for the keys of the object that holds a place; True where there is none."""
+    for part in shapes.parts(node_at(shapes, path[:-1], data)):
+        keys = schema_of(part.get("propertyNames")) if isinstance(part, Mapping) else None
+        if keys is not None:
+            return {"allOf": [{"type": "string"}, keys]}
+    return True
 
 
 def node_at(shapes: Shapes, path: Path, data: Any) -> Schema:
@@ -235,4 +270,4 @@ def _children(shapes: Shapes, node: Schema, part: str | int, value: Any, depth: 
         for word in ("anyOf", "oneOf"):
             for branch in list_of(one.get(word)):
                 found += _children(shapes, branch, part, value, depth + 1)
-    return [cast("Schema", f) for f in found if isinstance(f, Mapping) or f is True]
+    return [c for c in map(schema_of, found) if c is not None and c is not False]

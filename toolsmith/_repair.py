@@ -28,7 +28,7 @@ from toolsmith._shapes import (
 
 MAX_PROBLEMS: Final = 50
 """More than a model can use in one answer; the rest is found on its next try."""
-_VISITS: Final = 200_000
+_VISITS: Final = 1_000_000
 """Values looked at in one reading, unions counted once per branch: bounds its time on megabytes and on deep unions."""
 _NAME_LENGTH: Final = 64
 
@@ -67,28 +67,27 @@ class Reader:
         if self._budget.left < 0 or len(self.found.problems) >= MAX_PROBLEMS:
             self.found.complete = False
             return value
-        shapes = self._shapes
-        parts = shapes.parts(node)
-        if False in parts:
-            self._say("forbidden", path, value, node)
-            return value
-        types = shapes.types(node)
+        facts = self._shapes.facts(node)
         kind = json_type(value)
-        if kind == "number" and "number" not in types and "integer" in types and value.is_integer():
-            value, kind = int(value), "integer"  # 5.0 is an integer to JSON Schema
         if kind == "number" and value in (_INFINITY, -_INFINITY):
             self._say("overflow", path, value, node)
             return value
-        if kind not in types:
-            return self._wrong_type(node, value, path, types, optional)
-        if kind == "string" and (closed := shapes.closed_strings(node)) is not None and value not in closed:
-            return self._wrong_value(node, value, path, closed)
+        if facts.plain and kind in facts.types:
+            return value
+        if facts.forbidden:
+            self._say("forbidden", path, value, node)
+            return value
+        if kind == "number" and "number" not in facts.types and "integer" in facts.types and value.is_integer():
+            value, kind = int(value), "integer"  # 5.0 is an integer to JSON Schema
+        if kind not in facts.types:
+            return self._wrong_type(node, value, path, facts.types, optional)
+        if kind == "string" and facts.closed is not None and value not in facts.closed:
+            return self._wrong_value(node, value, path, facts.closed)
         before = len(self.found.problems)
-        for part in parts:
-            if isinstance(part, Mapping):
-                value = self._part(part, node, value, path, kind)
-        for part in parts:
-            if isinstance(part, Mapping) and len(self.found.problems) == before:
+        for part in facts.parts:
+            value = self._part(part, node, value, path, kind)
+        for part in facts.parts:
+            if len(self.found.problems) == before:
                 for word in ("anyOf", "oneOf"):
                     if branches := list_of(part.get(word)):
                         value = self._choose(branches, value, path)
@@ -128,7 +127,7 @@ class Reader:
 
     def _json_text(self, node: Schema, value: str, path: Path, types: frozenset[JsonType]) -> Any:
         inner = parse(value)
-        if not isinstance(inner, Parsed) or inner.repairs or json_type(inner.value) not in types:
+        if not isinstance(inner, Parsed) or inner.repairs or inner.infinite or json_type(inner.value) not in types:
             self._say("type", path, value, node)
             return value
         used, found = self._trial(node, inner.value, path)
@@ -203,6 +202,9 @@ class Reader:
         missing = [r for r in required if r not in value]
         mended = value
         for name, item in value.items():
+            if len(self.found.problems) >= MAX_PROBLEMS:
+                self.found.complete = False
+                break
             members = self._members(part, named, name)
             if not members:
                 missing = self._unknown(path, name, item, named, missing, value)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, cast
 from urllib.parse import unquote
@@ -24,23 +25,21 @@ _DEPTH = 24
 """How far unions and references are followed to learn what a node admits; deeper ones admit anything."""
 
 
+_BY_CLASS: Mapping[type, JsonType] = {
+    type(None): "null",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
+
+
 def json_type(value: Any) -> JsonType:
     """The JSON type of parsed JSON; 5.0 is a "number" here, though a schema may take it for an integer."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
+    known = _BY_CLASS.get(value.__class__)
+    return known if known is not None else "number" if isinstance(value, float) else "object"
 
 
 def json_equal(one: Any, other: Any) -> bool:
@@ -91,6 +90,30 @@ def number_of(value: object) -> int | float | None:
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Facts:
+    """What a reading asks of a node for each value that stands there.
+
+    Attributes:
+        node: kept here, so that no other one can come to have its id.
+        forbidden: it admits nothing.
+        parts: the objects among the schemas that hold there.
+        types: as `Shapes.types`.
+        closed: as `Shapes.closed_strings`.
+        plain: nothing but types is asked of a value.
+    """
+
+    node: Schema
+    forbidden: bool
+    parts: tuple[Mapping[str, Any], ...]
+    types: frozenset[JsonType]
+    closed: tuple[str, ...] | None
+    plain: bool
+
+
+_PLAIN_WORDS = frozenset({"type", "$ref", "$defs", "title", "description", "default", "examples", "format"})
+
+
 class Shapes:
     """Answers about the nodes of one schema, remembered by node."""
 
@@ -99,6 +122,18 @@ class Shapes:
         # By identity; the node is kept with the answer, so that no other one can come to have its id.
         self._parts: dict[int, tuple[Schema, tuple[Schema, ...]]] = {}
         self._types: dict[int, tuple[Schema, frozenset[JsonType]]] = {}
+        self._facts: dict[int, Facts] = {}
+
+    def facts(self, node: Schema) -> Facts:
+        """All that a reading asks of a node."""
+        found = self._facts.get(id(node))
+        if found is None:
+            parts = self.parts(node)
+            objects = tuple(p for p in parts if isinstance(p, Mapping))
+            plain = False not in parts and all(p.keys() <= _PLAIN_WORDS for p in objects)
+            found = Facts(node, False in parts, objects, self.types(node), self.closed_strings(node), plain)
+            self._facts[id(node)] = found
+        return found
 
     def parts(self, node: Schema) -> tuple[Schema, ...]:
         """All schemas that hold together at a node: itself, what its `$ref` names, the members of its `allOf`."""
@@ -141,7 +176,8 @@ class Shapes:
         if "type" in part:
             named: Any = part["type"]
             names = cast("list[Any]", named) if isinstance(named, list) else [named]
-            admitted = frozenset(n for n in names if n in ALL_TYPES)
+            known: list[JsonType] = [n for n in names if n in ALL_TYPES]
+            admitted = frozenset(known)
             if "number" in admitted:
                 admitted = admitted.union(_WHOLE)
         if (values := closed_set(part)) is not None:
@@ -207,42 +243,3 @@ def matches(pattern: str, text: str) -> bool:
             return compiled.search(text) is not None
         case validator:
             return validator.isinstance_python(text)
-
-
-def has_numbers(schema: Schema) -> bool:
-    """Whether a schema may have a place for a number that is not whole: only there can a number overflow unseen."""
-    shapes = Shapes(schema)
-    seen: set[int] = set()
-    waiting: list[Schema] = [schema]
-    while waiting:
-        node = waiting.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        types = shapes.types(node)
-        parts = [p for p in shapes.parts(node) if not isinstance(p, bool)]
-        if "number" in types or _is_open(parts, types):
-            return True
-        for part in parts:
-            waiting += _children(part)
-    return False
-
-
-def _is_open(parts: Sequence[Mapping[str, Any]], types: frozenset[JsonType]) -> bool:
-    """Whether members of any kind may stand here that no keyword describes."""
-    if any("anyOf" in p or "oneOf" in p for p in parts):
-        return False  # the branches are looked at one by one
-    items = any("items" in p or ("prefixItems" in p and "maxItems" in p) for p in parts)
-    members = any("additionalProperties" in p for p in parts)
-    return ("array" in types and not items) or ("object" in types and not members)
-
-
-def _children(part: Mapping[str, Any]) -> list[Schema]:
-    found: list[Any] = []
-    for word in ("properties", "patternProperties"):
-        found += dict_of(part.get(word)).values()
-    for word in ("items", "prefixItems", "anyOf", "oneOf"):
-        value = part.get(word)
-        found += cast("list[Any]", value) if isinstance(value, list) else [value]
-    found += [part.get("additionalProperties"), part.get("additionalItems")]
-    return [c for c in map(schema_of, found) if c is not None and c is not False]

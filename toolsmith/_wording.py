@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
+from toolsmith._jsontext import Exact
 from toolsmith._problems import ABSENT, Path, Problem, Repair, Schema
 from toolsmith._repair import spelled
 from toolsmith._shapes import ALL_TYPES, Shapes, closed_set, dict_of, json_type, list_of, number_of
@@ -21,6 +22,7 @@ _CHOICES: Final = 12
 _NAMES: Final = 10
 _DEEP: Final = 3
 _NOTES: Final = 5
+_PLAIN: Final = frozenset({"a string", "a whole number", "a number", "a list"})
 _ANYTHING: Final = "any JSON value"
 
 # The formats that pydantic and common schemas use, each with an example that the validators accept.
@@ -40,6 +42,9 @@ FORMATS: Final[Mapping[str, str]] = {
     "base64url": "base64url text",
     "json-string": "a string that holds JSON",
     "regex": "a regular expression",
+    "decimal": "a decimal number such as 12.50",
+    "fraction": "a fraction such as 3/4",
+    "complex": "a complex number such as 1+2j",
 }
 
 
@@ -68,6 +73,8 @@ class Wording:
                 return f"{head}... (a string of {len(value):,} characters)"
             case list() | dict() if not _small(cast("Any", value)):
                 return self._described(cast("list[Any] | dict[str, Any]", value))
+            case Exact():
+                return shortened(value.text, _ECHO)
             case int() if not isinstance(value, bool) and value.bit_length() > 200:
                 return "a very large whole number"
             case _:
@@ -178,17 +185,16 @@ class Wording:
             more = f", and {len(first) - 6} more" if len(first) > 6 else ""
             return f"a list of {size or self.counted(len(first), 'item')}: {', then '.join(each)}{more}"
         items: Any = facts.get("items")
-        words = "a list"
-        if isinstance(items, Mapping) and depth < _DEEP:
-            words += self._items(shapes, cast("Schema", items), depth)
-        return f"{words}, {size}" if size else words
-
-    def _items(self, shapes: Shapes, items: Schema, depth: int) -> str:
-        simple = {"a string": "strings", "a whole number": "whole numbers", "a number": "numbers", "a list": "lists"}
-        words = self.expected(shapes, items, depth + 1)
-        if words == _ANYTHING:
-            return ""
-        return f" of {simple[words]}" if words in simple else f" whose items are each {words}"
+        each = (
+            self.expected(shapes, cast("Schema", items), depth + 1) if _is_node(items) and depth < _DEEP else _ANYTHING
+        )
+        if each in _PLAIN:
+            least, most = facts.get("minItems"), facts.get("maxItems")
+            return f"a list of {self._extent(least, most, each[2:]) or each[2:] + 's'}"
+        words = f"a list of {size}" if size else "a list"
+        if each == _ANYTHING:
+            return words
+        return f"{words}, each {each}" if size else f"{words} whose items are each {each}"
 
     def _object(self, shapes: Shapes, facts: Mapping[str, Any], depth: int) -> str:
         named = dict_of(facts.get("properties"))
@@ -305,6 +311,10 @@ def shortened(text: object, most: int) -> str:
 def _middle(text: str, most: int) -> str:
     half = most // 2 - 2
     return text if len(text) <= most else f"{text[:half]}...{text[-half:]}"
+
+
+def _is_node(value: object) -> bool:
+    return isinstance(value, Mapping)
 
 
 def _is_odd(form: object) -> bool:

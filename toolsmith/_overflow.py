@@ -1,0 +1,132 @@
+"""Numbers too large for a float, such as 1e400: JSON may hold them, Python reads infinity and nobody is told.
+
+Python's JSON parsers, pydantic's included, have no switch for it, so the arguments of each call are looked through;
+here is how that costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any, Final, cast
+
+from toolsmith._problems import Path, Schema
+from toolsmith._shapes import JsonType, Shapes, dict_of, schema_of
+
+Places = tuple[tuple[str, ...], ...]
+"""Where numbers stand in arguments, by the names that lead there."""
+
+_MOST_PLACES: Final = 6
+"""Above this many it is quicker to search the text."""
+
+# A number overflows with an exponent of three digits, or with 309 digits before the point.
+_SMALL_E = re.compile(rb"e[+0-9][0-9]{2}")
+_CAPITAL_E = re.compile(rb"E[+0-9][0-9]{2}")
+_THREE_DIGITS = re.compile(rb"[0-9]{3}")
+_MANY_DIGITS = re.compile(rb"[0-9]{309}")
+
+
+def overflows(parsed: Any, data: bytes, places: Places | None) -> bool:
+    """Whether parsed arguments hold an infinite number, or may hold one.
+
+    Args:
+        parsed: the arguments.
+        data: their text, searched where `places` is None: quick, but it also answers True for some innocent texts.
+        places: what `number_places` gave.
+    """
+    if places is None:
+        return _may_overflow(data)
+    for path in places:
+        value: Any = parsed
+        for name in path:
+            value = value.get(name) if value.__class__ is dict else None
+        if value.__class__ is float and value - value != 0.0:
+            return True
+    return False
+
+
+def _may_overflow(data: bytes) -> bool:
+    if _SMALL_E.search(data) or (b"E" in data and _CAPITAL_E.search(data)):
+        return True
+    # Of 309 digits in a row every 103rd character meets three; the slow search is for texts where that is so.
+    return len(data) > 309 and _THREE_DIGITS.search(data[::103]) is not None and _MANY_DIGITS.search(data) is not None
+
+
+def infinite(value: Any) -> Path | None:
+    """Where a number has become infinite, if one has."""
+    waiting: list[tuple[Any, Path]] = [(value, ())]
+    while waiting:
+        item, path = waiting.pop()
+        if isinstance(item, float):
+            if not isfinite(item):
+                return path
+        elif isinstance(item, dict):
+            waiting += [(v, (*path, k)) for k, v in cast("dict[str, Any]", item).items()]
+        elif isinstance(item, list):
+            waiting += [(v, (*path, i)) for i, v in enumerate(cast("list[Any]", item))]
+    return None
+
+
+def number_places(schema: Schema) -> Places | None:
+    """Where a schema has numbers that are not whole; None where that cannot be listed: within lists, for one."""
+    shapes = Shapes(schema)
+    found: list[tuple[str, ...]] = []
+    return tuple(found) if _list(shapes, schema, (), found) and len(found) <= _MOST_PLACES else None
+
+
+def _list(shapes: Shapes, node: Schema, path: tuple[str, ...], found: list[tuple[str, ...]]) -> bool:
+    """Add the places of numbers in a node; False where they cannot be listed."""
+    types = shapes.types(node)
+    if "number" in types:
+        found.append(path)
+    if not types & {"array", "object"}:
+        return True
+    if not _has_numbers(shapes, node, itself=False):
+        return True
+    parts = [p for p in shapes.parts(node) if isinstance(p, Mapping)]
+    if types & {"array"} or len(path) > 4 or any(p.keys() & _BRANCHING for p in parts) or _is_open(parts, types):
+        return False
+    members = [(n, schema_of(m)) for p in parts for n, m in dict_of(p.get("properties")).items()]
+    return all(m is None or _list(shapes, m, (*path, n), found) for n, m in members)
+
+
+_BRANCHING = frozenset({"anyOf", "oneOf", "patternProperties"})
+
+
+def _has_numbers(shapes: Shapes, start: Schema, *, itself: bool = True) -> bool:
+    """Whether there may be a number that is not whole in what a node describes."""
+    seen: set[int] = set()
+    waiting: list[Schema] = [start]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        types = shapes.types(node)
+        parts = [p for p in shapes.parts(node) if isinstance(p, Mapping)]
+        if ("number" in types and (itself or node is not start)) or _is_open(parts, types):
+            return True
+        for part in parts:
+            waiting += _children(part)
+    return False
+
+
+def _is_open(parts: Sequence[Mapping[str, Any]], types: frozenset[JsonType]) -> bool:
+    """Whether members of any kind may stand here that no keyword describes."""
+    if any("anyOf" in p or "oneOf" in p for p in parts):
+        return False  # the branches are looked at one by one
+    items = any("items" in p or ("prefixItems" in p and "maxItems" in p) for p in parts)
+    members = any("additionalProperties" in p for p in parts)
+    return ("array" in types and not items) or ("object" in types and not members)
+
+
+def _children(part: Mapping[str, Any]) -> list[Schema]:
+    found: list[Any] = []
+    for word in ("properties", "patternProperties"):
+        found += dict_of(part.get(word)).values()
+    for word in ("items", "prefixItems", "anyOf", "oneOf"):
+        value = part.get(word)
+        found += cast("list[Any]", value) if isinstance(value, list) else [value]
+    found += [part.get("additionalProperties"), part.get("additionalItems")]
+    return [c for c in map(schema_of, found) if c is not None and c is not False]
