@@ -16,7 +16,7 @@ from typing import Any
 
 from toolsmith import _workers
 from toolsmith._invoke import GRACE_SECONDS, Flight
-from toolsmith._job import Done, Job, Outcome, Report, Stage, at_once, checked, work
+from toolsmith._job import Done, Job, Outcome, Report, Stage, checked, work
 
 
 def run_one_blocking(job: Job) -> Outcome:
@@ -73,9 +73,7 @@ class _StageWatch:
             raise
 
     def _start(self, index: int, job: Job) -> None:
-        if (outcome := at_once(job)) is not None:
-            self._done(job, checked(outcome))
-        elif job.tool.is_async:
+        if job.tool.is_async:
             self._fly(index, job, Flight.start)
         else:
             began = perf_counter()

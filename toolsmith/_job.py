@@ -67,7 +67,7 @@ def checked(outcome: Outcome) -> Outcome:
 
 
 def at_once(job: Job) -> Outcome | None:
-    """Run a coroutine function that has no `await`: it can never wait, so it needs no task and no deadline."""
+    """On a running loop: run a coroutine function that has no `await`. It cannot wait, so it needs no task."""
     tool = job.tool
     if not tool.is_async or may_wait(tool.code):
         return None
