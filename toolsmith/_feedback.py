@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from toolsmith.errors import ToolError
     from toolsmith.messages import ToolResult
 
-_TOOLS_SHOWN: Final = 30
+_TOOLS_SHOWN: Final = 24
 
-_HINTS: Mapping[Hint, str] = {
+HINTS: Final[Mapping[Hint, str]] = {
     "": "",
     "single_quotes": "Names and strings stand in double quotes.",
     "python_words": "JSON writes true, false and null.",
@@ -36,7 +36,13 @@ _HINTS: Mapping[Hint, str] = {
 
 
 class Feedback(Wording):
-    """What the model reads, one method for each occasion. It has no state."""
+    """What the model reads, one method for each occasion. It has no state.
+
+    Attributes:
+        hints: for habits that break JSON, how it is written.
+    """
+
+    hints: Mapping[Hint, str] = HINTS
 
     # ---- arguments
 
@@ -54,7 +60,7 @@ class Feedback(Wording):
                     "Send the whole JSON object again; if it is long, send less at a time."
                 )
             case "syntax":
-                hint = f" {_HINTS[broken.hint]}" if broken.hint else ""
+                hint = f" {self.hints[broken.hint]}" if broken.hint else ""
                 return f"it breaks {at}.{hint} Send one JSON object, correctly quoted."
             case "text_after":
                 return f"other text follows the JSON {at}. Send the JSON object alone."

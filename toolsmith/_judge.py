@@ -40,9 +40,7 @@ class RawValidator:
 
     def __init__(self, schema: Json, draft: Any) -> None:
         self._schema = schema
-        # An empty registry of its own: the default one fetches what it does not know.
-        registry = package().validators.referencing.Registry()
-        self._judge: Any = _safe(draft)(schema, format_checker=_format_checker(), registry=registry)
+        self._judge = judge(schema, draft, formats=True)
         self._shapes = Shapes(schema)
 
     def validate_json(self, text: str | bytes, /, *, strict: bool | None = None) -> Any:
@@ -57,12 +55,32 @@ class RawValidator:
             ValueError: the text is not JSON.
         """
         value: Any = from_json(text.encode() if isinstance(text, str) else text, allow_inf_nan=False)
-        errors = list(islice(cast("Iterator[Any]", self._judge.iter_errors(value)), MAX_PROBLEMS))
-        if errors:
-            raise Refused([r for e in errors for r in _refusals(e)])
+        if refused := judged(self._judge, value):
+            raise Refused(refused)
         reader = Reader(self._shapes)
         read = reader.read(self._schema, value)
         return value if reader.found.repairs or reader.found.problems else read
+
+
+def judge(schema: Mapping[str, Any], draft: Any = None, *, formats: bool) -> Any:
+    """A validator of the `jsonschema` package.
+
+    Args:
+        schema: valid for the draft.
+        draft: one of the package's classes, None for draft 2020-12.
+        formats: whether `FORMATS` are enforced.
+    """
+    jsonschema = package()
+    # An empty registry of its own: the default one fetches what it does not know.
+    registry = jsonschema.validators.referencing.Registry()
+    checker = _format_checker() if formats else None
+    return _safe(draft or jsonschema.Draft202012Validator)(schema, format_checker=checker, registry=registry)
+
+
+def judged(by: Any, value: Any) -> list[Refusal]:
+    """What a judge has against a value; not more of it than a model can use."""
+    errors = islice(cast("Iterator[Any]", by.iter_errors(value)), MAX_PROBLEMS)
+    return [refusal for error in errors for refusal in _refusals(error)]
 
 
 def _safe(draft: Any) -> Any:

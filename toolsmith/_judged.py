@@ -34,9 +34,9 @@ class Judged:
 
     @cached_property
     def _judge(self) -> Any:
-        from jsonschema import Draft202012Validator
+        from toolsmith._judge import judge
 
-        return Draft202012Validator(self._schema)
+        return judge(self._schema, formats=False)  # of formats the validator knows more
 
     def validate_json(self, data: bytes, /, *, strict: bool | None = None) -> Any:
         """The values that a JSON text stands for.
@@ -48,7 +48,8 @@ class Judged:
         if self._always or b"true" in data or b"false" in data:
             value = from_json(data)
             if not self._judge.is_valid(value):
-                from toolsmith._refusals import Refusal, Refused
+                from toolsmith._judge import judged
+                from toolsmith._refusals import Refused
 
-                raise Refused([Refusal((), "mismatch", value, structural=True)])
+                raise Refused(judged(self._judge, value))
         return self._validate(data)

@@ -49,7 +49,13 @@ FORMATS: Final[Mapping[str, str]] = {
 
 
 class Wording:
-    """Turns problems and repairs into sentences."""
+    """Turns problems and repairs into sentences.
+
+    Attributes:
+        formats: a noun phrase for each `format`.
+    """
+
+    formats: Mapping[str, str] = FORMATS
 
     # ---- places and values
 
@@ -87,8 +93,14 @@ class Wording:
 
     def names(self, names: Sequence[str], most: int = _NAMES) -> str:
         """Several names in a row, in part where there are many."""
-        shown = ", ".join(f"`{shortened(n, 60)}`" for n in names[:most])
-        return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
+        shown = [f"`{shortened(n, 60)}`" for n in names[:most]]
+        if len(names) > most:
+            shown.append(f"{len(names) - most:,} more")
+        return self.joined(shown)
+
+    def joined(self, words: Sequence[str]) -> str:
+        """Words in a row, the last one after "and"."""
+        return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
 
     def counted(self, count: int | float, noun: str) -> str:
         return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
@@ -137,8 +149,9 @@ class Wording:
     def _either(self, shapes: Shapes, branches: Sequence[Any], depth: int) -> str:
         each = list(dict.fromkeys(self.expected(shapes, b, depth + 1) for b in branches))
         each.sort(key=lambda words: words == "null")
-        shown = " or ".join(each[:4])
-        return f"{shown} or one of {len(each) - 4} other shapes" if len(each) > 4 else shown
+        if len(each) > 4:
+            each = [*each[:4], f"one of {len(each) - 4} other shapes"]
+        return (", or " if any(" and " in words or ", " in words for words in each) else " or ").join(each)
 
     def _number(self, noun: str, facts: Mapping[str, Any]) -> str:
         low, high = number_of(facts.get("minimum")), number_of(facts.get("maximum"))
@@ -159,7 +172,7 @@ class Wording:
 
     def _string(self, facts: Mapping[str, Any]) -> str:
         form = facts.get("format")
-        words = FORMATS.get(form, "") if isinstance(form, str) else ""
+        words = self.formats.get(form, "") if isinstance(form, str) else ""
         if not words:
             words = f"a string of format {shortened(form, 40)}" if _is_odd(form) else "a string"
         size = self._extent(facts.get("minLength"), facts.get("maxLength"), "character")
