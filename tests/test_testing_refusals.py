@@ -209,6 +209,8 @@ CLAUDE: list[tuple[str, Callable[[Body], None]]] = [
     ("tool-schema", put(*TOOL_A, "input_schema", value={"type": "string"})),
     ("tool-schema", put(*TOOL_A, "input_schema", value={"type": "object", "properties": {"q": {"type": "text"}}})),
     ("tool-schema", put(*TOOL_A, "input_schema", value={"type": "object", "anyOf": [SCHEMA]})),
+    ("property-name", put(*TOOL_A, "input_schema", "properties", "größe", value={"type": "string"})),
+    ("property-name", put(*TOOL_A, "input_schema", "properties", "x" * 65, value={"type": "string"})),
     ("strict-schema", put(*TOOL_A, "input_schema", value=LOOSE)),
     ("strict-schema", put(*TOOL_A, "input_schema", "properties", "q", "minLength", value=1)),
     ("strict-ceilings", tools(21, SCHEMA)),

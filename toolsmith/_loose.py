@@ -123,6 +123,9 @@ class _Compiler:
                 out[key] = value
         if node.get(TOLD):
             out["description"] = words.described(out.get("description", ""), node[TOLD])
+        if "array" in types_of(out) and "items" not in out:
+            # OpenAI refuses a list without it ("array schema missing items"), also where prefixItems says it all
+            out["items"] = {}
         if self._rules.short:
             self._shorten(out)
         return {k: out[k] for k in ("description", "type", "default") if k in out} | out

@@ -6,6 +6,7 @@ November 2026; "issues" are 400s quoted in public issue trackers.
 
 from __future__ import annotations
 
+import re
 from typing import Any, cast
 
 from toolsmith.testing import judges
@@ -29,6 +30,7 @@ _TOOL_KEYS = frozenset(
         "input_schema", "name", "strict", "type",
     }
 )  # fmt: skip
+_PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _STRICT_TOOLS, _OPTIONAL, _UNION = 20, 24, 16
 
 
@@ -168,6 +170,17 @@ def tool_schema(request: Recorded) -> No | None:
     return None
 
 
+@rule(_API, "property-name", "A parameter's name outside ^[a-zA-Z0-9_.-]{1,64}$, strict or not.", source="issues")
+def property_name(request: Recorded) -> No | None:
+    for number, tool in enumerate(_tools(request)):
+        members = inside(tool, "input_schema", "properties")
+        names = cast("dict[str, object]", members) if isinstance(members, dict) else {}
+        if not all(_PROPERTY.fullmatch(name) for name in names):
+            words = "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'"
+            return No(message=f"tools.{number}.custom.input_schema.properties: {words}")
+    return None
+
+
 @rule(_API, "strict-schema", "A strict tool outside Claude's subset of JSON Schema.", source="docs: Strict tool use")
 def strict_schema(request: Recorded) -> No | None:
     for number, tool in enumerate(_tools(request)):
@@ -254,6 +267,7 @@ ENVELOPE_RULES: tuple[Rule, ...] = (
     tool_name,
     tool_name_unique,
     tool_schema,
+    property_name,
     strict_schema,
     strict_ceilings,
     output_format,

@@ -225,6 +225,9 @@ def _claude_node(path: Path, node: Schema) -> Iterator[str]:
         yield "Schema must have one of 'type', 'anyOf', 'allOf', 'enum', 'const' or '$ref'"
     if _has_type(node, "object") and node.get("additionalProperties") is not False:
         yield "For 'object' type, 'additionalProperties' must be explicitly set to false"
+    for name in cast("list[str]", node.get("required", [])):
+        if name not in _members(node):
+            yield f"Required property '{name}' is not defined in 'properties'"
     if "$ref" in node and set(node) - {"$ref", "$defs", "definitions", "default"} - _NOTES:
         yield "'$ref' cannot be combined with other keywords"
     if "minItems" in node and node["minItems"] not in (0, 1):
