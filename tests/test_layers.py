@@ -22,7 +22,7 @@ MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 50
 
 LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
-    ("words that everything is said in", frozenset({"errors", "messages", "limits", "events"})),
+    ("words that everything is said in", frozenset({"errors", "messages", "limits", "events", "_runresult"})),
     (
         "types, schemas and JSON text",
         frozenset(
@@ -48,6 +48,7 @@ LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
                 "_names",
                 "_neutral",
                 "_options",
+                "_overflow",
                 "_places",
                 "_planner",
                 "_problems",
@@ -74,7 +75,7 @@ LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
     ("one call, carried out", frozenset({"_invoke", "_invoke_blocking", "_job", "_settle", "_workers"})),
     ("tools", frozenset({"_arguments", "_definition", "_feedback", "_results", "tool", "registry"})),
     ("the run", frozenset({"_loop"})),
-    ("carrying it out", frozenset({"_drive", "_line", "_retry", "providers"})),
+    ("carrying it out", frozenset({"_drive", "_line", "_retry", "_run", "providers"})),
     ("services and settings", frozenset({"providers.*", "config"})),
     ("the agent", frozenset({"agent", "streams"})),
     ("leaves", frozenset({"__main__", "cli", "testing"})),

@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from toolsmith._feedback import FEEDBACK, Feedback
 from toolsmith._job import Job, Outcome
+from toolsmith._runresult import StopReason, ToolRecord
 from toolsmith._settle import Settled, settle
 from toolsmith.errors import ProviderError, RunError
 from toolsmith.events import (
@@ -33,20 +34,6 @@ if TYPE_CHECKING:
     from toolsmith.limits import Limits
     from toolsmith.registry import ToolRegistry
     from toolsmith.tool import Tool
-
-StopReason = Literal[
-    "end",  # the model gave its answer
-    "turn_limit",  # the run's turns were used up; the answer was given with what there was
-    "call_limit",  # the same for tool calls
-    "token_limit",  # the same for tokens
-    "time_limit",  # the run's time was over
-    "length",  # the answer was cut at the output limit
-    "context",  # the context window is full
-    "refusal",  # the model declined
-    "filter",  # a content filter stepped in
-    "error",  # the service gave up in the middle of a turn
-    "unknown",  # the service gave a reason that toolsmith does not know
-]
 
 MAX_PAUSES = 20
 """Turns in a row that a service may pause before the run ends; each is a full request."""
@@ -74,29 +61,6 @@ class Invoke:
 
 
 Step = Ask | Invoke
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ToolRecord:
-    """One tool call of a run, and what became of it.
-
-    Attributes:
-        call: as the model wrote it.
-        result: what the model was told.
-        turn: in which turn, from 1.
-        seconds: how long the function ran; 0.0 where it was not run.
-        ran: False where the call was refused before the function started.
-        exception: what the function raised, if it did; never shown to the model.
-        reference: stands in the model's text and in the log.
-    """
-
-    call: ToolCall
-    result: ToolResult
-    turn: int
-    seconds: float = 0.0
-    ran: bool = False
-    exception: BaseException | None = None
-    reference: str = ""
 
 
 @dataclass(slots=True, eq=False)

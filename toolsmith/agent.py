@@ -2,58 +2,26 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from time import monotonic
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from toolsmith._drive import Outbox, adrive, astream, drive, stream
-from toolsmith._line import Line, Offers
-from toolsmith._loop import Conversation, Ending, StopReason, ToolRecord, failed
-from toolsmith.errors import ConfigError, RunError
-from toolsmith.events import Event, Observer, RunEnded, RunStarted
+from toolsmith._runresult import RunResult, StopReason, ToolRecord
+from toolsmith.errors import ConfigError
 from toolsmith.limits import Limits
-from toolsmith.messages import Message, Text, Usage
 from toolsmith.providers import ModelSettings, resolve
-from toolsmith.registry import ToolLike, ToolRegistry
-from toolsmith.streams import RunStream, SyncRunStream
 
 if TYPE_CHECKING:
+    from toolsmith._line import Offers
+    from toolsmith._run import Run
+    from toolsmith.events import Observer
+    from toolsmith.messages import Message
     from toolsmith.providers import Provider
+    from toolsmith.registry import ToolLike, ToolRegistry
+    from toolsmith.streams import RunStream, SyncRunStream
 
 __all__ = ["Agent", "RunResult", "StopReason", "ToolRecord"]
-
-OutputT = TypeVar("OutputT")
-log = logging.getLogger("toolsmith")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RunResult(Generic[OutputT]):
-    """What came of a run.
-
-    Attributes:
-        output: the model's answer.
-        stop_reason: why the run ended; "end" is the model's own wish, "turn_limit" and "call_limit" mean that it
-            answered with what it had.
-        messages: the whole history, to go on from with `agent.run(prompt, message_history=result.messages)`.
-        new_messages: the part of it that this run added.
-        tool_calls: every call, with what the model was told and how long it took, in the model's order.
-        usage: tokens and requests of this run.
-        detail: the service's own words for an ending other than "end", "" where it gave none.
-    """
-
-    output: OutputT
-    stop_reason: StopReason
-    messages: list[Message]
-    new_messages: list[Message]
-    tool_calls: list[ToolRecord]
-    usage: Usage
-    detail: str = ""
-    turns: int = 0
-    seconds: float = field(default=0.0, repr=False)
 
 
 class Agent:
@@ -97,6 +65,9 @@ class Agent:
         parallel_tool_calls: bool | None = None,
         observers: Iterable[Observer] = (),
     ) -> None:
+        # Here and below: what only makes or runs agents is loaded with the first one, not with the name `Agent`.
+        from toolsmith.registry import ToolRegistry
+
         self.name = name
         self.instructions = instructions
         self.limits = _limits(limits, max_calls_per_run, tool_timeout)
@@ -106,7 +77,7 @@ class Agent:
         self.observers: list[Observer] = list(observers)
         self._models = _models(model)
         self._providers: list[Provider] | None = None
-        self._offers = Offers()
+        self._offers: Offers | None = None
 
     @classmethod
     def from_config(cls, path: str | Path, name: str) -> Agent:
@@ -148,21 +119,13 @@ class Agent:
         Raises:
             RunError: the run ended without an answer; `error.messages` holds the history so far.
         """
-        run = self._begin(prompt, message_history, deps)
-        try:
-            return run.finish(await adrive(run.conversation.steps(), run.line))
-        except RunError as error:
-            raise failed(error, run.conversation) from error.__cause__
+        return await self._begin(prompt, message_history, deps).answer()
 
     def run_sync(
         self, prompt: str | None = None, *, message_history: Sequence[Message] | None = None, deps: Any = None
     ) -> RunResult[str]:
         """`run` for code without an event loop; works under a running one too (a notebook), which it blocks."""
-        run = self._begin(prompt, message_history, deps)
-        try:
-            return run.finish(drive(run.conversation.steps(), run.line))
-        except RunError as error:
-            raise failed(error, run.conversation) from error.__cause__
+        return self._begin(prompt, message_history, deps).answer_sync()
 
     def run_stream(
         self, prompt: str | None = None, *, message_history: Sequence[Message] | None = None, deps: Any = None
@@ -176,6 +139,8 @@ class Agent:
 
         Leaving the block early cancels the run. Arguments and errors are those of `run`; errors rise while iterating.
         """
+        from toolsmith.streams import RunStream
+
         run = self._begin(prompt, message_history, deps, keep=True)
         return RunStream(run.conversation.history, run.aevents)
 
@@ -183,90 +148,17 @@ class Agent:
         self, prompt: str | None = None, *, message_history: Sequence[Message] | None = None, deps: Any = None
     ) -> SyncRunStream[str]:
         """`run_stream` for code without an event loop: `with` and `for` instead of `async with` and `async for`."""
+        from toolsmith.streams import SyncRunStream
+
         run = self._begin(prompt, message_history, deps, keep=True)
         return SyncRunStream(run.conversation.history, run.events)
 
-    def _begin(self, prompt: str | None, history: Sequence[Message] | None, deps: Any, *, keep: bool = False) -> _Run:
-        messages = list(history or ())
-        before = len(messages)
-        if prompt is not None:
-            messages.append(Message("user", (Text(prompt),)))
-        elif not messages:
-            raise TypeError("A run needs a prompt, or a message_history to go on from.")
-        outbox = Outbox(_observe(self.observers) if self.observers else None, keep=keep)
-        emit = outbox.emit if keep or self.observers else None
-        conversation = Conversation(self.tools, self.limits, messages, emit=emit, deps=deps)
-        providers = self.providers
-        line = Line(
-            conversation,
-            providers,
-            self._offers,
-            self.instructions,
-            self.settings,
-            self.parallel_tool_calls,
-            emit,
-        )
-        if emit is not None:
-            emit(RunStarted(self.name, providers[0].name, prompt or ""))
-        return _Run(conversation, line, before, outbox, emit)
+    def _begin(self, prompt: str | None, history: Sequence[Message] | None, deps: Any, *, keep: bool = False) -> Run:
+        from toolsmith._run import Offers, begin
 
-
-@dataclass(slots=True, eq=False)
-class _Run:
-    conversation: Conversation
-    line: Line
-    before: int
-    outbox: Outbox
-    emit: Callable[[Event], None] | None
-    began: float = field(default_factory=monotonic)
-
-    def finish(self, ending: Ending) -> RunResult[str]:
-        talk = self.conversation
-        result = RunResult(
-            ending.output,
-            ending.stop_reason,
-            talk.history,
-            talk.history[self.before :],
-            talk.records,
-            talk.usage,
-            ending.detail,
-            talk.turns,
-            monotonic() - self.began,
-        )
-        if self.emit is not None:
-            self.emit(RunEnded(result))
-        return result
-
-    def events(self, ended: Callable[[RunResult[str]], None]) -> Generator[Event, None, None]:
-        try:
-            ending = yield from stream(self.conversation.steps(), self.line, self.outbox)
-        except RunError as error:
-            raise failed(error, self.conversation) from error.__cause__
-        ended(self.finish(ending))
-        yield from self.outbox.take()
-
-    async def aevents(self, ended: Callable[[RunResult[str]], None]) -> AsyncGenerator[Event, None]:
-        endings: list[Ending] = []
-        try:
-            async with aclosing(astream(self.conversation.steps(), self.line, self.outbox, endings.append)) as events:
-                async for event in events:
-                    yield event
-        except RunError as error:
-            raise failed(error, self.conversation) from error.__cause__
-        ended(self.finish(endings[0]))
-        for event in self.outbox.take():
-            yield event
-
-
-def _observe(observers: Sequence[Observer]) -> Callable[[Event], None]:
-    def emit(event: Event) -> None:
-        for observer in observers:
-            try:
-                observer(event)
-            except Exception:
-                log.exception("An observer failed on %s; the run goes on.", type(event).__name__)
-
-    return emit
+        if self._offers is None:
+            self._offers = Offers()
+        return begin(self, self._offers, prompt, history, deps, keep=keep)
 
 
 def _limits(limits: Limits | None, calls: int | None, tool_timeout: float | None) -> Limits:
@@ -289,11 +181,7 @@ def _models(
 ) -> list[ModelSettings | Provider]:
     from toolsmith import config
 
-    chosen: list[str | ModelSettings | Provider | None]
-    if isinstance(model, Sequence) and not isinstance(model, str):
-        chosen = [*model]
-    else:
-        chosen = [model]
+    chosen = [*model] if isinstance(model, Sequence) and not isinstance(model, str) else [model]
     if not chosen:
         raise ConfigError("Agent(model=[]) names no model. Give one, such as 'anthropic:claude-opus-5-5'.")
     return [config.find_model(m) if m is None or isinstance(m, str) else m for m in chosen]

@@ -1,0 +1,74 @@
+"""What came of a run, and of each tool call in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+
+if TYPE_CHECKING:
+    from toolsmith.messages import Message, ToolCall, ToolResult, Usage
+
+OutputT = TypeVar("OutputT")
+
+StopReason = Literal[
+    "end",  # the model gave its answer
+    "turn_limit",  # the run's turns were used up; the answer was given with what there was
+    "call_limit",  # the same for tool calls
+    "token_limit",  # the same for tokens
+    "time_limit",  # the run's time was over
+    "length",  # the answer was cut at the output limit
+    "context",  # the context window is full
+    "refusal",  # the model declined
+    "filter",  # a content filter stepped in
+    "error",  # the service gave up in the middle of a turn
+    "unknown",  # the service gave a reason that toolsmith does not know
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ToolRecord:
+    """One tool call of a run, and what became of it.
+
+    Attributes:
+        call: as the model wrote it.
+        result: what the model was told.
+        turn: in which turn, from 1.
+        seconds: how long the function ran; 0.0 where it was not run.
+        ran: False where the call was refused before the function started.
+        exception: what the function raised, if it did; never shown to the model.
+        reference: stands in the model's text and in the log.
+    """
+
+    call: ToolCall
+    result: ToolResult
+    turn: int
+    seconds: float = 0.0
+    ran: bool = False
+    exception: BaseException | None = None
+    reference: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunResult(Generic[OutputT]):
+    """What came of a run.
+
+    Attributes:
+        output: the model's answer.
+        stop_reason: why the run ended; "end" is the model's own wish, "turn_limit" and "call_limit" mean that it
+            answered with what it had.
+        messages: the whole history, to go on from with `agent.run(prompt, message_history=result.messages)`.
+        new_messages: the part of it that this run added.
+        tool_calls: every call, with what the model was told and how long it took, in the model's order.
+        usage: tokens and requests of this run.
+        detail: the service's own words for an ending other than "end", "" where it gave none.
+    """
+
+    output: OutputT
+    stop_reason: StopReason
+    messages: list[Message]
+    new_messages: list[Message]
+    tool_calls: list[ToolRecord]
+    usage: Usage
+    detail: str = ""
+    turns: int = 0
+    seconds: float = field(default=0.0, repr=False)
