@@ -125,15 +125,37 @@ def _error(state: RetryCallState) -> BaseException | None:
 
 
 def _attempt(attempts: _Attempts, once: Callable[[], T], sleep: Sleep) -> T:
+    try:
+        return once()  # nearly always the only attempt, and then it costs nothing of the policy
+    except ProviderError as error:
+        if not error.retryable:
+            raise
+        failed = [error]
     from tenacity import Retrying
 
-    return Retrying(sleep=sleep, **attempts.rules())(once)
+    def again() -> T:
+        if failed:
+            raise failed.pop()  # the attempt that was made already is the policy's first
+        return once()
+
+    return Retrying(sleep=sleep, **attempts.rules())(again)
 
 
 async def _aattempt(attempts: _Attempts, once: Callable[[], Awaitable[T]], sleep: AsyncSleep) -> T:
+    try:
+        return await once()
+    except ProviderError as error:
+        if not error.retryable:
+            raise
+        failed = [error]
     from tenacity import AsyncRetrying
 
-    return await AsyncRetrying(sleep=sleep, **attempts.rules())(once)
+    async def again() -> T:
+        if failed:
+            raise failed.pop()
+        return await once()
+
+    return await AsyncRetrying(sleep=sleep, **attempts.rules())(again)
 
 
 def send(provider: Provider, body: bytes, *, sleep: Sleep = time.sleep, **how: Unpack[How]) -> bytes:

@@ -163,8 +163,13 @@ class SDKCarrier:
 
     async def asend(self, body: bytes, *, timeout: float | None) -> bytes:  # noqa: ASYNC109  as in `send`
         """`send` for asyncio."""
-        async with self._aopen(body, timeout, stream=False) as chunks:
-            return b"".join([chunk async for chunk in chunks])
+        client = await self._for_loop()
+        self._check_time(timeout, client)
+        try:
+            async with asyncio.timeout(timeout):
+                return (await client.post(self._path, **self._request(client, body, timeout))).content
+        except Exception as error:  # noqa: BLE001  raised again, under its own name
+            self._raise(error, client)
 
     def stream(self, body: bytes, *, timeout: float | None) -> AbstractContextManager[Iterator[bytes]]:
         """Post a body, get the answer's bytes as they arrive; see `Provider.stream`."""
@@ -172,7 +177,7 @@ class SDKCarrier:
 
     def astream(self, body: bytes, *, timeout: float | None) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """`stream` for asyncio."""
-        return self._aopen(body, timeout, stream=True)
+        return self._aopen(body, timeout)
 
     @contextmanager
     def _open(self, body: bytes, seconds: float | None, *, stream: bool) -> Generator[Iterator[bytes]]:
@@ -180,7 +185,7 @@ class SDKCarrier:
         self._check_time(seconds, client)
         deadline = None if seconds is None else monotonic() + seconds
         try:
-            response = client.post(self._path, **self._request(client, body, seconds, stream=stream))
+            response = client.post(self._path, **self._request(client, body, seconds, opened=True, events=stream))
         except Exception as error:  # noqa: BLE001  raised again, under its own name
             self._raise(error, client)
         chunks = self._chunks(response, client, deadline)
@@ -200,15 +205,13 @@ class SDKCarrier:
             self._raise(error, client)
 
     @asynccontextmanager
-    async def _aopen(
-        self, body: bytes, seconds: float | None, *, stream: bool
-    ) -> AsyncGenerator[AsyncGenerator[bytes]]:
+    async def _aopen(self, body: bytes, seconds: float | None) -> AsyncGenerator[AsyncGenerator[bytes]]:
         client = await self._for_loop()
         self._check_time(seconds, client)
         deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
         try:
             async with asyncio.timeout_at(deadline):
-                response = await client.post(self._path, **self._request(client, body, seconds, stream=stream))
+                response = await client.post(self._path, **self._request(client, body, seconds, events=True))
         except Exception as error:  # noqa: BLE001  raised again, under its own name
             self._raise(error, client)
         try:
@@ -233,8 +236,18 @@ class SDKCarrier:
         except Exception as error:  # noqa: BLE001  raised again, under its own name
             self._raise(error, client)
 
-    def _request(self, client: Any, body: bytes, timeout: float | None, *, stream: bool) -> dict[str, Any]:
-        """The arguments of `client.post`."""
+    def _request(
+        self, client: Any, body: bytes, timeout: float | None, *, events: bool = False, opened: bool = False
+    ) -> dict[str, Any]:
+        """The arguments of `client.post`.
+
+        Args:
+            client: an SDK's.
+            body: of the request.
+            timeout: seconds for the whole request.
+            events: the answer is a stream of events.
+            opened: hand over the open response of any other answer too, so that we can watch the clock while it comes.
+        """
         from httpx2 import Response, Timeout
 
         options: dict[str, Any] = {"max_retries": 0}
@@ -243,13 +256,12 @@ class SDKCarrier:
         if self._headers:
             options["headers"] = self._headers
         if self._takes_bytes(client):
-            # `stream` here means: hand over the open response, so that a slow body cannot outlast `timeout`.
-            return {"content": body, "cast_to": Response, "options": options, "stream": True}
+            return {"content": body, "cast_to": Response, "options": options, "stream": events or opened}
         arguments = {"body": load(body), "cast_to": Response, "options": options}
-        if stream:  # events decoded by the SDK: Bedrock's are no server-sent events
+        if events:  # decoded by the SDK: Bedrock's are no server-sent events
             sdk: Any = import_module(self._sdk)
-            events: Any = sdk.AsyncStream if inspect.iscoroutinefunction(client.post) else sdk.Stream
-            arguments |= {"cast_to": object, "stream": True, "stream_cls": events[object]}
+            kind: Any = sdk.AsyncStream if inspect.iscoroutinefunction(client.post) else sdk.Stream
+            arguments |= {"cast_to": object, "stream": True, "stream_cls": kind[object]}
         return arguments
 
     def _check_time(self, seconds: float | None, client: Any) -> None:
