@@ -101,7 +101,7 @@ def test_unknown_name() -> None:
 )
 def test_tool_is_the_decorator_whatever_was_imported_before(code: str) -> None:
     """There is a module of the same name, which the import system would put in its place."""
-    assert run(f"{code}\nprint(type(tool).__name__, tool.__module__)") == "function toolsmith.tool"
+    assert run(f"{code}\nprint(type(tool).__name__, tool.__module__)") == "function toolsmith._decorator"
 
 
 def test_modules_keep_their_own_name() -> None:

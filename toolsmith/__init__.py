@@ -22,7 +22,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from toolsmith.agent import Agent, RunResult, ToolRecord
+    from toolsmith._context import RunContext
+    from toolsmith._decorator import tool
+    from toolsmith._runresult import RunResult, ToolRecord
+    from toolsmith.agent import Agent
     from toolsmith.errors import (
         ConfigError,
         DefinitionError,
@@ -71,11 +74,14 @@ if TYPE_CHECKING:
     )
     from toolsmith.providers import ModelSettings, Provider
     from toolsmith.registry import ToolRegistry
-    from toolsmith.tool import RunContext, Tool, tool
+    from toolsmith.tool import Tool
 
 # module -> the names that come from it
 _SOURCES: dict[str, tuple[str, ...]] = {
-    "agent": ("Agent", "RunResult", "ToolRecord"),
+    "_context": ("RunContext",),
+    "_decorator": ("tool",),
+    "_runresult": ("RunResult", "ToolRecord"),
+    "agent": ("Agent",),
     "errors": (
         "ConfigError",
         "DefinitionError",
@@ -124,7 +130,7 @@ _SOURCES: dict[str, tuple[str, ...]] = {
     ),
     "providers": ("ModelSettings", "Provider"),
     "registry": ("ToolRegistry",),
-    "tool": ("RunContext", "Tool", "tool"),
+    "tool": ("Tool",),
 }
 _MODULE_OF = {name: module for module, names in _SOURCES.items() for name in names}
 

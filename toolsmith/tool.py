@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import copy
 import inspect
+from asyncio import CancelledError
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
 
 from typing_extensions import Unpack
@@ -22,6 +24,7 @@ from typing_extensions import Unpack
 from toolsmith import _arguments, _results, _tool_dicts
 from toolsmith._arguments import Checked
 from toolsmith._context import RunContext
+from toolsmith._decorator import tool
 from toolsmith._definition import (
     Definition,
     bound_to,
@@ -34,7 +37,7 @@ from toolsmith._definition import (
 )
 from toolsmith._feedback import FEEDBACK, Feedback
 from toolsmith._invoke import run_one
-from toolsmith._job import Job
+from toolsmith._job import Job, Outcome, may_wait
 from toolsmith._names import name_problem
 from toolsmith._options import Options, ToolOptions, option_problems, unknown_options
 from toolsmith._schema import Deferred
@@ -217,7 +220,11 @@ class Tool(Generic[P, R]):
     @property
     def takes_context(self) -> bool:
         """Whether it has a parameter for the `RunContext`."""
-        return self._defined().takes_context
+        return (self._definition or self._defined()).takes_context
+
+    @cached_property
+    def _never_waits(self) -> bool:
+        return self.is_async and not may_wait(self.code)
 
     def renamed(self, name: str) -> Tool[P, R]:
         """The same tool under another name.
@@ -252,11 +259,7 @@ class Tool(Generic[P, R]):
         Raises:
             DefinitionError: it must be strict, and has no strict form.
         """
-        from toolsmith.dialects import OPENAI
-
-        offered = self._offered(OPENAI, strict)
-        write = _tool_dicts.for_chat if api == "chat" else _tool_dicts.for_responses
-        return copy.deepcopy(write(offered))
+        return _tool_dicts.openai_dict(self.spec, self._strictness(strict), api)
 
     def to_anthropic(self, strict: bool | None = None) -> dict[str, Any]:
         """The tool as Claude's Messages API takes it, offered alone: a list of tools shares Claude's ceilings.
@@ -267,24 +270,14 @@ class Tool(Generic[P, R]):
         Raises:
             DefinitionError: it must be strict, and has no strict form.
         """
-        from toolsmith.dialects import CLAUDE
+        return _tool_dicts.anthropic_dict(self.spec, self._strictness(strict))
 
-        return copy.deepcopy(_tool_dicts.for_claude(self._offered(CLAUDE, strict)))
-
-    def _offered(self, service: Service, strict: bool | None) -> Offered:
-        from toolsmith.dialects import plan
-
-        return plan([(self.spec, self.options.strict if strict is None else strict)], service)[0]
-
-    def strict_report(self, provider: Literal["openai", "anthropic", "claude"] | Service) -> StrictReport:
+    def strict_report(self, provider: Literal["openai", "anthropic"] | Service) -> StrictReport:
         """Whether this tool, offered alone, is held to its schema by a service, and why; `print` it."""
-        from toolsmith import dialects
+        return _tool_dicts.report(self.spec, self.options.strict, provider)
 
-        services = {"openai": dialects.OPENAI, "anthropic": dialects.CLAUDE, "claude": dialects.CLAUDE}
-        service = services.get(provider) if isinstance(provider, str) else provider
-        if service is None:
-            raise ValueError(f"strict_report takes 'openai' or 'anthropic', or a Service, not {provider!r}.")
-        return dialects.strict_report(self.spec, self.options.strict, service)
+    def _strictness(self, strict: bool | None) -> bool | None:
+        return self.options.strict if strict is None else strict
 
     # ---- a call, in the three steps of which a run is made
 
@@ -315,12 +308,12 @@ class Tool(Generic[P, R]):
             values: from `check`; used up.
             context: for the parameter that takes one.
         """
-        caller = self._defined().caller
+        caller = (self._definition or self._defined()).caller
         return self._call(**values) if caller.by_name else caller.call(self._call, values, context)
 
     def finish(self, value: Any, *, feedback: Feedback = FEEDBACK) -> ToolResult:
         """What the function gave, as plain JSON data; or as a failure, where it cannot be shown. Never raises."""
-        return _results.result_of(value, self.name, self.origin, feedback)
+        return _results.result_of(value, self.name, self._reading.place, feedback)
 
     # ---- a call, all at once
 
@@ -338,6 +331,16 @@ class Tool(Generic[P, R]):
         checked = self.check(text)
         if checked.error is not None:
             return ToolResult(False, error=checked.error)
+        if context is None and self.takes_context:
+            context = RunContext(tool_name=self.name)
+        if self._never_waits and not checked.notes:
+            # A coroutine function without an `await` needs no task and no timer: it ends here and now.
+            try:
+                self.invoke(checked.values, context).send(None)
+            except StopIteration as end:
+                return self.finish(end.value)
+            except (Exception, CancelledError) as error:  # noqa: BLE001 - whatever a tool raises is its failure
+                return settle(self._job(text, checked, context), Outcome(None, error), FEEDBACK).result
         job = self._job(text, checked, context)
         return settle(job, await run_one(job), FEEDBACK).result
 
@@ -348,12 +351,12 @@ class Tool(Generic[P, R]):
         checked = self.check(text)
         if checked.error is not None:
             return ToolResult(False, error=checked.error)
+        if context is None and self.takes_context:
+            context = RunContext(tool_name=self.name)
         job = self._job(text, checked, context)
         return settle(job, run_one_blocking(job), FEEDBACK).result
 
     def _job(self, text: str, checked: Checked, context: RunContext[Any] | None) -> Job:
-        if context is None and self.takes_context:
-            context = RunContext(tool_name=self.name)
         return Job(
             call=ToolCall("", self.name, text),
             tool=self,
@@ -363,39 +366,3 @@ class Tool(Generic[P, R]):
             timeout=DEFAULT_TOOL_TIMEOUT if self.options.timeout is None else self.options.timeout,
             report=None if context is None else context.reporter,
         )
-
-
-@overload
-def tool(fn: Callable[P, R], /) -> Tool[P, R]: ...
-@overload
-def tool(
-    *, name: str | None = None, description: str | None = None, strict_docs: bool = False, **options: Unpack[Options]
-) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
-def tool(
-    fn: Any = None,
-    /,
-    *,
-    name: str | None = None,
-    description: str | None = None,
-    strict_docs: bool = False,
-    **options: Any,
-) -> Any:
-    """Make a function a tool; see `Tool` for the arguments.
-
-        @tool
-        def today() -> date: ...
-
-        @tool(max_calls_per_run=3, timeout=5)
-        async def search(query: str) -> list[str]: ...
-
-    Raises:
-        DefinitionError: this cannot be a tool; every reason at once, with its place and the way out.
-        TypeError: an option that does not exist.
-    """
-    if wrong := unknown_options(options, "@tool"):
-        raise TypeError(wrong)
-
-    def made(function: Any) -> Tool[..., Any]:
-        return Tool(function, name=name, description=description, strict_docs=strict_docs, **options)
-
-    return made if fn is None else made(fn)
