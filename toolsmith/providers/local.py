@@ -17,7 +17,7 @@ import json
 import logging
 import queue
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import asynccontextmanager, contextmanager
 from time import monotonic
@@ -124,7 +124,7 @@ class LocalModel:
                 raise ours from error
             raise
 
-    async def asend(self, body: bytes, *, timeout: float | None) -> bytes:
+    async def asend(self, body: bytes, *, timeout: float | None) -> bytes:  # noqa: ASYNC109  as in `send`
         """`send` for asyncio: the loop goes on meanwhile."""
         ticket, future = self._submit(body, timeout)
         try:
@@ -137,7 +137,7 @@ class LocalModel:
             raise
 
     @contextmanager
-    def stream(self, body: bytes, *, timeout: float | None) -> Iterator[Iterator[bytes]]:
+    def stream(self, body: bytes, *, timeout: float | None) -> Generator[Iterator[bytes]]:
         """Answer a request piece by piece."""
         lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         ticket, future = self._submit(body, timeout, lines.put)
@@ -148,7 +148,9 @@ class LocalModel:
             ticket.given_up.set()
 
     @asynccontextmanager
-    async def astream(self, body: bytes, *, timeout: float | None) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def astream(  # noqa: ASYNC109  as in `send`
+        self, body: bytes, *, timeout: float | None
+    ) -> AsyncGenerator[AsyncIterator[bytes]]:
         """`stream` for asyncio."""
         loop = asyncio.get_running_loop()
         lines: asyncio.Queue[bytes | None] = asyncio.Queue()
@@ -179,20 +181,20 @@ class LocalModel:
             raise self._translated(failure, timeout)
 
     async def _alines(
-        self, lines: asyncio.Queue[bytes | None], future: Future[bytes], timeout: float | None
+        self, lines: asyncio.Queue[bytes | None], future: Future[bytes], seconds: float | None
     ) -> AsyncIterator[bytes]:
-        deadline = None if timeout is None else asyncio.get_running_loop().time() + timeout
+        deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
         while True:
             try:
                 async with asyncio.timeout_at(deadline):
                     line = await lines.get()
             except TimeoutError as error:
-                raise self._translated(error, timeout) from error
+                raise self._translated(error, seconds) from error
             if line is None:
                 break
             yield line
         if (failure := _failure(future)) is not None:
-            raise self._translated(failure, timeout)
+            raise self._translated(failure, seconds)
 
     def _submit(self, body: bytes, timeout: float | None, tell: Any = None) -> tuple[engine.Ticket, Future[bytes]]:
         if not _told.is_set():

@@ -24,37 +24,51 @@ def report(done: Sequence[Done], stopped: str = "") -> str:
             lines.append(quoted(step))
         elif not any(later.name == step.name and not later.failed for later in done[i + 1 :]):
             if not any(later.name == step.name for later in done[i + 1 :]):
-                lines.append(f"{step.name} failed: {step.text.strip()}")
+                lines.append(f"{step.name} failed: {_reason(step)}")
         else:
-            lines.append(f"{step.name} failed at first: {_first_sentence(step.text)}")
+            lines.append(f"{step.name} failed at first: {_first_sentence(_reason(step))}")
     return "\n".join([*lines, *([stopped] if stopped else [])])
+
+
+def _reason(step: Done) -> str:
+    """The error's text, without the words that it shares with ours."""
+    return step.text.strip().removeprefix(f"`{step.name}` failed: ")
 
 
 def quoted(step: Done) -> str:
     """A call's result in its own words."""
-    found = data(step.text)
-    if found is None or found == "":
-        return f"{step.name} is done; it returned nothing."
-    text = _plain(found)
-    return f"{step.name} returned:\n{text}" if "\n" in text else f"{step.name} returned: {text}"
+    text, mark, notes = step.text.partition("\n\nNote: ")
+    lines = _lines(data(text))
+    whole = "\n".join(lines)
+    said = f"\n{whole}" if len(lines) > 1 or whole.startswith(" ") else f" {whole}"
+    return f"{step.name} returned:{said}" + (f"\nNote: {notes}" if mark else "")
 
 
-def _plain(found: Any) -> str:
+def _lines(found: Any) -> list[str]:
+    """A value in lines; indented where each is an entry of it."""
     match found:
-        case dict():
+        case dict() if found:
             items = cast("Mapping[str, Any]", found).items()
-            return "\n".join(f"  {k}: {_inline(v)}" for k, v in items) or "{}"
+            return [f"  {k}: {_inline(v)}" for k, v in items]
+        case list() if found:
+            return [f"  - {_inline(v)}" for v in cast("list[Any]", found)]
         case list():
-            values = cast("list[Any]", found)
-            return "\n".join(f"  - {_inline(v)}" for v in values) or "nothing (an empty list)"
+            return ["nothing (an empty list)"]
         case str():
-            return found.strip("\n")
+            return found.strip("\n").splitlines() or ["(an empty text)"]
         case _:
-            return _inline(found)
+            return [_inline(found)]
 
 
 def _inline(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    match value:
+        case str():
+            return value
+        case dict() if value:
+            items = cast("Mapping[str, Any]", value).items()
+            return ", ".join(f"{k}: {v if isinstance(v, str) else json.dumps(v, ensure_ascii=False)}" for k, v in items)
+        case _:
+            return json.dumps(value, ensure_ascii=False)
 
 
 def _first_sentence(text: str) -> str:

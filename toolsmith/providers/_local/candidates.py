@@ -1,48 +1,32 @@
-"""Which passages of a text may become the value of an argument: the narrowing that the grammar is made of. Pure.
-
-Rules here are about English requests in general (where a noun phrase ends, what an article number looks like), never
-about particular tools.
-"""
+"""Values that a text offers for numbers, choices and yes-or-no arguments; and which of two passages is which. Pure."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from toolsmith.providers._local.fields import Field
-from toolsmith.providers._local.spans import (
+from toolsmith.providers._local.english import (
+    AVOIDING,
+    COUNTED,
+    COUNTING,
+    DETERMINERS,
     EDGE_WORDS,
-    EMAIL,
-    EXTENSION,
-    PATH,
-    URL,
-    UUID,
-    Number,
-    Reading,
-    Span,
-    Word,
+    NEGATIVE,
+    POLITE,
+    QUESTION_WORDS,
+    SOURCES,
+    TARGETS,
+    VERBS,
+    stem,
+    stems,
 )
-
-FREE_NAMES = frozenset(
-    """text body message content query question subject title note reason comment description sql pattern task words
-    prompt summary name label phrase sentence topic keywords search caption remark""".split()
-)
-_CODE_NAMES = frozenset("id sku symbol ticker number code key ref reference serial isbn vin iban version".split())
-_PATH_NAMES = frozenset("path file folder directory dir filename document".split())
-# Verbs that ask for something; they do not begin a value ("hear Jolene" asks for Jolene).
-_ASKING = frozenset("want need like know hear show tell give find get look see check make put let help mention".split())
-_QUESTION = frozenset("what what's which who who's whose where where's when why how is are was were do does did has".split())
-_POLITE = frozenset("please can could would will you kindly just now then also and i i'd we need want like to".split())
-_NEGATIVE = frozenset("off no not without don't never disable disabled stop false hide hidden close closed".split())
-_COUNTING = frozenset("limit count top max maximum n k number num size".split())
-_COUNTED = frozenset("result hit match entr item row".split())
-_SOURCES = frozenset("from source src origin old start departure sender".split())
-_TARGETS = frozenset("to target destination dest new arrival into recipient".split())
-_LONGEST_SLOT, _LONGEST_FREE, _MOST = 7, 40, 400
+from toolsmith.providers._local.fields import Field
+from toolsmith.providers._local.kinds import names
+from toolsmith.providers._local.spans import Number, Reading, Span, Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,29 +83,15 @@ class Source:
     @cached_property
     def imperative(self) -> Word | None:
         """The verb that a command begins with ("*Turn* off ..."), None in a question."""
-        for w in self.reading.words:
-            if w.bare in _QUESTION and w.bare not in ("do",):
+        words = self.reading.words
+        for i, w in enumerate(words):
+            if w.bare in QUESTION_WORDS and w.bare != "do":
                 return None
-            if w.bare not in _POLITE and w.bare not in EDGE_WORDS:
-                coded = any(c.isdigit() for c in w.text) or (len(w.text) > 1 and w.text.isupper()) or "." in w.text
-                return None if coded else w
+            if w.bare not in POLITE and w.bare not in EDGE_WORDS:
+                object_follows = i + 1 < len(words) and words[i + 1].bare in DETERMINERS
+                verb = w.bare in VERBS or object_follows or stem(w.text) in self.vocabulary
+                return w if verb else None
         return None
-
-
-def stem(word: str) -> str:
-    """A word without its common English endings; only ever compared with another stem."""
-    w = word.lower().strip(".,;:!?'\"")
-    for ending in ("ing", "ies", "ed", "es", "s"):
-        if w.endswith(ending) and len(w) - len(ending) >= 3:
-            w = w[: -len(ending)]
-            break
-    return w[:-1] if len(w) > 3 and w[-1] in "eyi" else w
-
-
-def stems(*texts: str) -> frozenset[str]:
-    """The stems of the words of names and descriptions, little words left out."""
-    words = re.findall(r"[A-Za-z][A-Za-z'-]*|\d+", re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", " ".join(texts)))
-    return frozenset(stem(w) for w in words if w.lower() not in EDGE_WORDS)
 
 
 def numbers(f: Field, source: Source, others: Sequence[Field] = ()) -> list[Candidate]:
@@ -145,10 +115,28 @@ def cue(f: Field, number: Number, source: Source) -> int:
         near.add(stem(tail[0]))
     if near & stems(f.name):
         return 3
+    if _bounded(f, number, source):
+        return 3
     follows = {stem(w.text) for w in after}
-    if _names(f) & _COUNTING and follows & (_COUNTED | source.vocabulary):
+    if names(f) & COUNTING and follows & (COUNTED | source.vocabulary):
         return 3  # "the last 3 orders", asked of a tool that lists orders
     return 1 if near & stems(f.description) else 0
+
+
+_LEAST = re.compile(r"(?:over|above|at least|more than|from|min(?:imum)?)\s+(?:of\s+)?[$€£]?$", re.IGNORECASE)
+_UTMOST = re.compile(
+    r"(?:under|below|at most|up to|less than|no more than|within|max(?:imum)?)\s+(?:of\s+)?[$€£]?$", re.IGNORECASE
+)
+
+
+def _bounded(f: Field, number: Number, source: Source) -> bool:
+    """Whether the text calls a number a bound of the field's kind: "over 10" for `min_amount`."""
+    before = source.reading.text[: number.start]
+    called = names(f)
+    utmost = _UTMOST.search(before) is not None  # first: "no more than" ends like "more than"
+    if called & {"max", "maximum", "upper", "limit", "most"}:
+        return utmost
+    return bool(called & {"min", "minimum", "lower", "least"}) and not utmost and _LEAST.search(before) is not None
 
 
 def _numbers(source: Source) -> list[Number]:
@@ -192,41 +180,21 @@ def truth(f: Field, source: Source) -> bool | None:
     words = source.reading.words
     cues = stems(f.name, f.description)
     about = [i for i, w in enumerate(words) if w.bare == f.name.lower() or stem(w.text) in cues]
-    if any(w.bare in _NEGATIVE for w in words) and (about or not f.optional):
-        return False
+    if any(w.bare in NEGATIVE for w in words) and (about or not f.optional):
+        return bool(names(f) & AVOIDING)  # "without tolls" means avoid_tolls, but not include_tolls
     return True if about else None
 
 
-def strings(f: Field, source: Source) -> list[Candidate]:
-    """Passages that may be the value of a string field, the likely ones only, or wider where there are none."""
-    for finder in (_formatted, _typed):
-        exact = finder(f, source)
-        if exact is not None:
-            return [c for c in exact if f.admits(c.value)]
-    free = is_free_text(f)
-    for strictness in (3, 2, 1, 0):
-        spans = _shaped(_spans(f, source, free=free, strictness=strictness))
-        found = [Candidate(s.text, s.start, s.end) for s in spans if f.admits(s.text)]
-        if found:
-            return found[:_MOST]
-    return []
-
-
-def is_free_text(f: Field) -> bool:
-    """Whether a field takes words as they were said (a note, a query) rather than a name of something."""
-    return bool(_names(f) & FREE_NAMES)
-
-
-def is_marked(f: Field) -> bool:
-    """Whether the shape of a word alone shows that it is this field's (a path, an article number, a date)."""
-    parts = _parts(f)
-    return bool(f.format or f.pattern or parts & _PATH_NAMES or parts & _CODE_NAMES)
+def named(c: Candidate, f: Field, source: Source) -> bool:
+    """Whether the text puts a field's name right before a passage: "bed North" for `bed`."""
+    before = [w for w in source.reading.words if w.end <= c.start]
+    return bool(before) and not before[-1].breaks and stem(before[-1].text) in stems(f.name)
 
 
 def role(f: Field, found: Sequence[Candidate], source: Source) -> list[Candidate]:
     """Of two places or units, the one that a field is about: "from" one, "to", "into" or "in" the other."""
-    names = _names(f)
-    if not names & (_SOURCES | _TARGETS):
+    called = names(f)
+    if not called & (SOURCES | TARGETS):
         return list(found)
     words = source.reading.words
 
@@ -235,130 +203,11 @@ def role(f: Field, found: Sequence[Candidate], source: Source) -> list[Candidate
         return before[-1].bare if before else ""
 
     def after_number(c: Candidate) -> bool:
-        return any(n.end <= c.start and not source.reading.text[n.end : c.start].strip() for n in source.reading.numbers)
+        return any(
+            n.end <= c.start and not source.reading.text[n.end : c.start].strip() for n in source.reading.numbers
+        )
 
     outward = [c for c in found if lead(c) == "from" or after_number(c)]
     inward = [c for c in found if lead(c) in ("to", "into", "in", "towards", "as") and c not in outward]
-    mine, others = (outward, inward) if names & _SOURCES else (inward, outward)
+    mine, others = (outward, inward) if called & SOURCES else (inward, outward)
     return mine or [c for c in found if c not in others] or list(found)
-
-
-def _names(f: Field) -> set[str]:
-    return {p.lower() for p in re.split(r"_|(?<=[a-z])(?=[A-Z])", f.name)}
-
-
-def _parts(f: Field) -> set[str]:
-    text = {w for w in re.findall(r"[a-z]+", f.description.lower()) if w in ("number", "identifier", "symbol", "path")}
-    return _names(f) | {"path" if w == "path" else "code" for w in text}
-
-
-def _formatted(f: Field, source: Source) -> list[Candidate] | None:
-    """For a field with a format: the passages that have it; None for other fields."""
-    reading = source.reading
-    shape = {"email": EMAIL, "uri": URL, "uuid": UUID}.get(f.format)
-    if shape is not None:
-        return [Candidate(w.text, w.start, w.end) for w in reading.words if shape.match(w.text) and source.free(w.start, w.end)]
-    match f.format:
-        case "date":
-            spans: Iterable[Span] = reading.dates
-        case "time":
-            spans = reading.times
-        case "date-time":
-            clock = reading.times[0].text if reading.times else "00:00:00"
-            spans = [replace(d, text=f"{d.text}T{clock}") for d in reading.dates]
-        case _:
-            return None
-    return [Candidate(s.text, s.start, s.end) for s in spans if source.free(s.start, s.end)]
-
-
-def _typed(f: Field, source: Source) -> list[Candidate] | None:
-    """For a field that is called a path, a number or an address: words that look so; None where there are none."""
-    parts = _parts(f)
-    words = [w for w in source.reading.words if source.free(w.start, w.end)]
-    if parts & {"email", "mail", "to", "recipient"}:
-        found = [w for w in words if EMAIL.match(w.text)]
-    elif parts & {"url", "link", "uri"}:
-        found = [w for w in words if URL.match(w.text)]
-    elif parts & _PATH_NAMES:
-        found = [w for w in words if PATH.match(w.text) and ("/" in w.text or EXTENSION.search(w.text))]
-    elif parts & _CODE_NAMES:
-        found = [w for w in words if _is_code(w.text)] or [w for w in words if w.text.isdigit()]
-    else:
-        return None
-    return [Candidate(w.text, w.start, w.end) for w in found] or None
-
-
-def _is_code(text: str) -> bool:
-    letters = any(c.isalpha() for c in text)
-    return letters and len(text) > 1 and (any(c.isdigit() for c in text) or text.isupper())
-
-
-def _shaped(spans: list[Span]) -> list[Span]:
-    quoted = [s for s in spans if s.quoted]
-    return quoted or spans
-
-
-def _spans(f: Field, source: Source, *, free: bool, strictness: int) -> list[Span]:
-    """Runs of words, by falling strictness: 3 all rules, 2 the tool's words too, 1 the verb too, 0 anything."""
-    reading = source.reading
-    quoted = [s for s in reading.quoted if source.free(s.start, s.end)]
-    if free and (apart := source.set_apart()):
-        return apart
-    spans, own = list(quoted), stems(f.name)
-    for span in reading.runs(_LONGEST_FREE if free else _LONGEST_SLOT):
-        inner = [w for w in reading.words if w.start >= span.start and w.end <= span.end]
-        if not source.free(span.start, span.end):
-            continue
-        if strictness >= 1 and (not _is_whole(span, reading, source) or (not free and not _is_phrase(span, inner))):
-            continue
-        if strictness >= 2 and inner[0] is source.imperative:
-            continue
-        if strictness >= 3 and (
-            _asks(inner[0])
-            or _names_deed(inner[0], source)
-            or (_names_deed(inner[-1], source) and (free or len(inner) == 1 or stem(inner[-1].text) not in own))
-        ):
-            continue
-        spans.append(span)
-    return spans
-
-
-def _asks(word: Word) -> bool:
-    return word.bare in _ASKING
-
-
-def _names_deed(word: Word, source: Source) -> bool:
-    """Whether a word only says what to do: it stands in the tool's own description, and is no name."""
-    name = word.text[0].isupper() and word is not source.reading.words[0]
-    return not name and not word.text[0].isdigit() and stem(word.text) in source.vocabulary
-
-
-def _is_phrase(span: Span, words: list[Word]) -> bool:
-    """Whether a run is one noun phrase: no preposition inside, unless it is a name ("Blue in Green"), no comma."""
-    if "," in span.text:
-        return False
-    if not any(w.bare in EDGE_WORDS for w in words):
-        return True
-    return words[0].text[0].isupper() and words[-1].text[0].isupper()
-
-
-def _is_whole(span: Span, reading: Reading, source: Source) -> bool:
-    """Whether a run does not cut a name in two ("New" of "New York", "12" of "12 Main Street")."""
-    words = reading.words
-    first = next(i for i, w in enumerate(words) if w.start == span.start)
-    last = next(i for i, w in enumerate(words) if w.end == span.end)
-    return not (
-        (first > 0 and _glued(words[first - 1], words[first], reading, source))
-        or (last + 1 < len(words) and _glued(words[last], words[last + 1], reading, source))
-    )
-
-
-def _glued(left: Word, right: Word, reading: Reading, source: Source) -> bool:
-    if reading.text[left.end : right.start].strip() or not source.free(left.start, right.end):
-        return False
-    if left is source.imperative or left.bare in EDGE_WORDS or right.bare in EDGE_WORDS:
-        return False
-    named = left.text[0].isupper() and left is not reading.words[0]
-    return (named and (right.text[0].isupper() or right.text.isdigit())) or (
-        left.text.isdigit() and right.text[0].isupper()
-    )

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_urlsafe
@@ -39,6 +40,7 @@ _TOKENIZER = ("wordllama", "tokenizers/l2_supercat_tokenizer_config.json")
 _CONTEXT = 4096
 _LONGEST_VALUE = 512
 _EXIT_SECONDS = 2.0
+_THREADS = 4
 
 
 class Stopped(Exception):
@@ -114,11 +116,13 @@ class Embedder:
             raise ConfigError("The installed wordllama has no weights inside. Install it anew: " + INSTALL[0])
         self._vectors: Vector = load_file(vectors)["embedding.weight"].astype(np.float32)
         self._tokenizer = Tokenizer.from_file(str(tokenizer))
+        self.tokens_in = 0
 
     def embed(self, text: str) -> Vector:
         import numpy as np
 
         ids = self._tokenizer.encode(text, add_special_tokens=False).ids
+        self.tokens_in += len(ids)
         if not ids:
             return np.zeros(self._vectors.shape[1], dtype=np.float32)
         mean = self._vectors[np.minimum(ids, len(self._vectors) - 1)].mean(axis=0)
@@ -144,7 +148,7 @@ class LanguageModel:
         """Go on from the prompt with one of the literals: the likeliest, token by token."""
         text = self.complete(prompt, ticket, most=_LONGEST_VALUE, grammar=grammar(literals)).text
         # Cut at the limit, or (llama.cpp then only logs it) the grammar was refused: still nothing but a literal.
-        return text if text in literals else max(literals, key=lambda known: len(os.path.commonprefix([known, text])))
+        return text if text in literals else max(literals, key=lambda known: _in_common(known, text))
 
     def complete(
         self,
@@ -197,22 +201,31 @@ def grammar(literals: Sequence[str]) -> str:
     return "%llguidance {}\nstart: " + " | ".join(json.dumps(text, ensure_ascii=False) for text in literals) + "\n"
 
 
-def open_server(path: Path, *, context: int, key: str = "") -> Any:
+def _in_common(left: str, right: str) -> int:
+    """How many characters two texts begin with alike."""
+    return next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
+
+
+def open_server(path: Path, *, context: int, key: str = "", threads: int = _THREADS) -> Any:
     """llama.cpp's server engine for a GGUF file: methods in this process, and a port on the loopback interface.
 
     Args:
         path: the file.
         context: tokens of a conversation, prompt and answer together.
+        threads: at most so many, and at most half of the processors.
         key: what callers of the port must send; a secret one is made up where it is not given.
     """
-    import xllamacpp
-
-    parameters: Any = xllamacpp.CommonParams()
+    xllamacpp: Any = import_module("xllamacpp")  # compiled, and without types
+    parameters = xllamacpp.CommonParams()
     parameters.model.path = str(path)
     parameters.n_ctx = context
     parameters.n_parallel = 1
     parameters.warmup = False
     parameters.verbosity = -1
+    # The engine's threads spin while they wait for each other: on a busy machine, two on two processors were 20 times
+    # slower than one (measured in November 2026).
+    threads = min(max((os.cpu_count() or 2) // 2, 1), threads)
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
     parameters.ui = False
     parameters.api_keys = [key or token_urlsafe(24)]
     return xllamacpp.Server(parameters)
@@ -224,6 +237,11 @@ class Models:
 
     embedder: Embedder
     language: LanguageModel
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """What both have read, and what the language model has written, since they were loaded."""
+        return self.embedder.tokens_in + self.language.tokens_in, self.language.tokens_out
 
 
 Work = Callable[[Models, Ticket], bytes]

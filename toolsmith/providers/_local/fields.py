@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 Kind = Literal["string", "integer", "number", "boolean", "enum", "array", "object", "null", "any"]
@@ -59,51 +59,53 @@ def read(schema: Mapping[str, Any]) -> tuple[Field, ...]:
 def _field(name: str, schema: Any, defs: Mapping[str, Any], *, depth: int, optional: bool) -> Field:
     if not isinstance(schema, Mapping):
         return Field(name, "any", optional=optional)
-    raw = _resolved(cast("Mapping[str, Any]", schema), defs)
-    description = str(raw.get("description") or "")
+    raw = _resolved(schema, defs)
     variants = [_resolved(v, defs) for v in _variants(raw)]
-    nullable = any(v.get("type") == "null" for v in variants) or raw.get("nullable") is True
     solid = [v for v in variants if v.get("type") != "null"]
-    chosen: Mapping[str, Any] = solid[0] if solid else raw
-    description = description or str(chosen.get("description") or "")
-    common: dict[str, Any] = {"description": description, "optional": optional}
-    types = chosen.get("type")
-    if isinstance(types, list):
-        names = [str(t) for t in cast("list[object]", types)]
-        nullable = nullable or "null" in names
-        types = next((t for t in names if t != "null"), "null")
-    common["nullable"] = nullable
+    chosen = solid[0] if solid else raw
+    kind, nullable = _type(chosen)
+    made = Field(
+        name,
+        "any",
+        description=str(raw.get("description") or chosen.get("description") or ""),
+        optional=optional,
+        nullable=nullable or len(solid) < len(variants) or raw.get("nullable") is True,
+    )
     if "const" in chosen or "enum" in chosen:
-        given: list[Any] = list(chosen["enum"]) if "enum" in chosen else [chosen["const"]]
-        nullable = nullable or None in given
-        return Field(name, "enum", **{**common, "nullable": nullable}, values=tuple(v for v in given if v is not None))
-    match types:
+        given = cast("Sequence[Any]", chosen["enum"] if "enum" in chosen else [chosen["const"]])
+        values = tuple(v for v in given if v is not None)
+        return replace(made, kind="enum", values=values, nullable=made.nullable or len(values) < len(given))
+    match kind:
         case "integer" | "number":
-            low, high = _bounds(chosen, step=1 if types == "integer" else 0)
-            return Field(name, types, **common, minimum=low, maximum=high)
+            low, high = _bounds(chosen, step=1 if kind == "integer" else 0)
+            return replace(made, kind=kind, minimum=low, maximum=high)
         case "string":
-            return Field(
-                name,
-                "string",
-                **common,
-                format=str(chosen.get("format") or ""),
-                pattern=str(chosen.get("pattern") or ""),
-                longest=_whole(chosen.get("maxLength")),
-            )
+            form, pattern = str(chosen.get("format") or ""), str(chosen.get("pattern") or "")
+            return replace(made, kind=kind, format=form, pattern=pattern, longest=_whole(chosen.get("maxLength")))
         case "boolean" | "null":
-            return Field(name, types, **common)
+            return replace(made, kind=kind)
         case "array" if depth < _DEPTH:
             items = _field(name, chosen.get("items") or {}, defs, depth=depth + 1, optional=False)
-            return Field(name, "array", **common, items=items, fewest=_whole(chosen.get("minItems")) or 0)
+            return replace(made, kind=kind, items=items, fewest=_whole(chosen.get("minItems")) or 0)
         case "object" if depth < _DEPTH:
-            members = cast("Mapping[str, Any]", chosen.get("properties") or {})
-            required = cast("Sequence[str]", chosen.get("required") or ())
-            fields = (
-                _field(str(k), v, defs, depth=depth + 1, optional=k not in required) for k, v in members.items()
-            )
-            return Field(name, "object", **common, fields=tuple(fields))
+            return replace(made, kind=kind, fields=_members(chosen, defs, depth))
         case _:
-            return Field(name, "any", **common)
+            return made
+
+
+def _members(schema: Mapping[str, Any], defs: Mapping[str, Any], depth: int) -> tuple[Field, ...]:
+    given = cast("Mapping[str, Any]", schema.get("properties") or {})
+    required = cast("Sequence[str]", schema.get("required") or ())
+    return tuple(_field(k, v, defs, depth=depth + 1, optional=k not in required) for k, v in given.items())
+
+
+def _type(schema: Mapping[str, Any]) -> tuple[str, bool]:
+    """The type's name, and whether null is named beside it."""
+    given = schema.get("type")
+    if not isinstance(given, list):
+        return str(given), False
+    names = [str(t) for t in cast("list[object]", given)]
+    return next((t for t in names if t != "null"), "null"), "null" in names
 
 
 def _resolved(schema: Any, defs: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -112,15 +114,12 @@ def _resolved(schema: Any, defs: Mapping[str, Any]) -> Mapping[str, Any]:
         if not isinstance(schema, Mapping):
             return {}
         node = cast("Mapping[str, Any]", schema)
-        ref, alone = node.get("$ref"), node.get("allOf")
-        if isinstance(ref, str):
-            target = defs.get(ref.rsplit("/", 1)[-1], {})
-        elif isinstance(alone, list) and len(cast("list[Any]", alone)) == 1:
-            target = alone[0]
-        else:
+        ref, alone = node.get("$ref"), cast("Sequence[Any]", node.get("allOf") or ())
+        if not isinstance(ref, str) and len(alone) != 1:
             return node
+        target: Any = defs.get(ref.rsplit("/", 1)[-1]) if isinstance(ref, str) else alone[0]
         beside = {k: v for k, v in node.items() if k not in ("$ref", "allOf")}
-        schema = {**target, **beside} if isinstance(target, Mapping) else beside
+        schema = {**cast("Mapping[str, Any]", target), **beside} if isinstance(target, Mapping) else beside
     return {}
 
 

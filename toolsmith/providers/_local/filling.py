@@ -7,29 +7,20 @@ one of them. It runs under a grammar that admits nothing else, so what comes out
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolsmith.providers._local.candidates import (
-    Candidate,
-    Source,
-    is_free_text,
-    is_marked,
-    cue,
-    mentions,
-    numbers,
-    role,
-    stems,
-    strings,
-    truth,
-)
+from toolsmith.providers._local.candidates import Candidate, Source, cue, mentions, named, numbers, role, truth
+from toolsmith.providers._local.english import EDGE_WORDS, LEADS, stems
 from toolsmith.providers._local.fields import Field
-from toolsmith.providers._local.spans import EDGE_WORDS, Reading
+from toolsmith.providers._local.kinds import is_free_text, is_marked
+from toolsmith.providers._local.passages import strings
 
 Choose = Callable[[str, Sequence[str]], str]
+Alike = Callable[[str, str], float]
+_AFFINE, _APART = 0.15, 0.1  # cosines: a passage is this near to one argument's name, and that much less to the others'
 _ABSENT = object()
-_LEADS = frozenset("by for because with about as in at from under on to into since".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +39,22 @@ class Filler:
         choose: the language model.
         source: the text, and what of it is used up.
         known: values from earlier in the conversation, by argument name, used where the text gives none.
+        alike: how near in meaning two texts are ("French" and "language"), as a cosine.
     """
 
     choose: Choose
     source: Source
     known: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    alike: Alike = lambda _left, _right: 0.0
+    _settled: dict[int, Any] = field(default_factory=dict[int, Any])
 
     def fill(self, fields: Sequence[Field]) -> Filled:
         """Find a value for each field; easy ones first, for each narrows what is left for the others."""
+        self._settle_plain(list(_flat(fields)))
         return self._object(fields, "")
 
     def _object(self, fields: Sequence[Field], prefix: str) -> Filled:
-        values: dict[str, Any] = {}
-        self._settle_plain(fields, values)
+        values = {f.name: self._settled[id(f)] for f in fields if id(f) in self._settled}
         for f in sorted((f for f in fields if f.name not in values), key=self._difficulty):
             opened = prefix + _opened(values) + json.dumps(f.name) + ": "
             value = self._value(f, fields, opened)
@@ -91,28 +85,28 @@ class Filler:
             rank = 7
         return (1 if (f.optional or f.nullable) else 0, rank)
 
-    def _settle_plain(self, fields: Sequence[Field], values: dict[str, Any]) -> None:
+    def _settle_plain(self, fields: Sequence[Field]) -> None:
         """Take what the text assigns by name: "30 minutes", "high priority", a single date."""
         for f in fields:
             if f.kind == "enum":
                 same = [g for g in fields if g.kind == "enum" and g.values == f.values]
-                named = mentions(f, self.source)
-                if len(named) == 1 and len(same) == 1:
-                    self._take(f, named[0], values)
+                said = mentions(f, self.source)
+                if len(said) == 1 and len(same) == 1:
+                    self._take(f, said[0])
             elif f.kind in ("integer", "number"):
                 rivals = [g for g in fields if g.kind in ("integer", "number")]
                 found = numbers(f, self.source, rivals)
                 sure = [c for c in found if self._assigned(f, c)]
                 if len(sure) == 1:
-                    self._take(f, sure[0], values)
+                    self._take(f, sure[0])
 
     def _assigned(self, f: Field, candidate: Candidate) -> bool:
         number = next(n for n in self.source.reading.numbers if n.start == candidate.start)
         return cue(f, number, self.source) >= 3
 
-    def _take(self, f: Field, candidate: Candidate, values: dict[str, Any]) -> None:
+    def _take(self, f: Field, candidate: Candidate) -> None:
         self.source.take(candidate, f)
-        values[f.name] = candidate.value
+        self._settled[id(f)] = candidate.value
 
     def _value(self, f: Field, fields: Sequence[Field], prefix: str) -> Any:
         match f.kind:
@@ -123,7 +117,7 @@ class Filler:
             case "boolean":
                 return self._boolean(f, prefix)
             case "string" | "any":
-                return self._string(f, prefix)
+                return self._string(f, fields, prefix)
             case "array":
                 return self._array(f, prefix)
             case "object":
@@ -146,9 +140,9 @@ class Filler:
         return candidate.value
 
     def _enum(self, f: Field, prefix: str) -> Any:
-        named = mentions(f, self.source)
-        if named:
-            return self._pick(f, role(f, named, self.source), prefix)
+        said = mentions(f, self.source)
+        if said:
+            return self._pick(f, role(f, said, self.source), prefix)
         if f.optional or f.nullable:
             return _ABSENT
         return self._pick(f, [Candidate(v) for v in f.values], prefix)
@@ -166,26 +160,43 @@ class Filler:
             return said
         return _ABSENT if f.optional or f.nullable else self._pick(f, [Candidate(True), Candidate(False)], prefix)
 
-    def _string(self, f: Field, prefix: str) -> Any:
+    def _string(self, f: Field, fields: Sequence[Field], prefix: str) -> Any:
         if f.optional or f.nullable:
             return self._pick(f, self._leftovers(f), prefix)
-        found = strings(f, self.source)
+        found = self._unclaimed(f, fields, strings(f, self.source))
         if f.name in self.known and (not found or (is_marked(f) and not _looks_sure(found))):
             return self.known[f.name]
         return self._pick(f, role(f, found, self.source), prefix)
+
+    def _unclaimed(self, f: Field, fields: Sequence[Field], found: list[Candidate]) -> list[Candidate]:
+        """Leave out what plainly means another argument ("French" where there is a `language`)."""
+        rivals = [g for g in fields if g.kind == "string" and not g.format and g.name != f.name and not is_free_text(g)]
+        claimed = [c for c in found for g in rivals if self._means(c, g, [o for o in (f, *rivals) if o != g])]
+        left = [c for c in found if all(c.end <= o.start or c.start >= o.end for o in claimed)]
+        return left or found
+
+    def _means(self, c: Candidate, f: Field, others: Sequence[Field]) -> bool:
+        if named(c, f, self.source):
+            return True
+        near = self.alike(str(c.value), f.name.replace("_", " "))
+        return near >= _AFFINE and all(
+            near - self.alike(str(c.value), o.name.replace("_", " ")) >= _APART for o in others
+        )
 
     def _leftovers(self, f: Field) -> list[Candidate]:
         """For an optional text: what no other argument took and a preposition introduces ("*for* the rent")."""
         words = self.source.reading.words
         found: list[Candidate] = []
         apart = {(s.start, s.end) for s in self.source.set_apart()}
-        for c in strings(f, self.source):
-            if (c.start, c.end) in apart and is_free_text(f):
+        for c in strings(f, self.source, least=3):
+            said = self.source.reading.text
+            remark = is_free_text(f) and c.end >= len(said.rstrip(" .!")) and _follows_comma(said, c.start)
+            if remark or ((c.start, c.end) in apart and is_free_text(f)):
                 found.append(c)
                 continue
             before = [w.bare for w in words if w.end <= c.start][-2:]
-            led = bool(before) and (before[-1] in _LEADS or (before[-1] in EDGE_WORDS and before[0] in _LEADS))
-            if led or stems(str(before[-1:])) & stems(f.name):
+            led = bool(before) and (before[-1] in LEADS or (before[-1] in EDGE_WORDS and before[0] in LEADS))
+            if led or stems(str(before[-1:])) & stems(f.name) or self._means(c, f, ()):
                 found.append(c)
         longest: dict[int, Candidate] = {}
         for c in found:
@@ -227,9 +238,7 @@ class Filler:
         end = self.source.taken[-1][1]
         text = self.source.reading.text
         joined = [
-            c
-            for c in found
-            if c.start >= end and _joins(text[end : c.start]) and self.source.free(c.start, c.end)
+            c for c in found if c.start >= end and _joins(text[end : c.start]) and self.source.free(c.start, c.end)
         ]
         return max(joined, key=lambda c: c.end - c.start, default=None)
 
@@ -238,6 +247,20 @@ class Filler:
             return _ABSENT
         filled = self._object(f.fields, prefix)
         return _ABSENT if filled.missing and (f.optional or f.nullable) else filled.values
+
+
+def _flat(fields: Sequence[Field]) -> Iterator[Field]:
+    for f in fields:
+        yield f
+        yield from _flat(f.fields)
+
+
+def _follows_comma(text: str, start: int) -> bool:
+    """Whether a clause begins there: "..., the cable was replaced"."""
+    before = text[:start].rstrip()
+    for article in (" the", " a", " it", " my"):
+        before = before.removesuffix(article).rstrip()
+    return before.endswith(",") and len(text[start:].split()) >= 2
 
 
 def _joins(between: str) -> bool:
@@ -252,12 +275,3 @@ def _looks_sure(found: Sequence[Candidate]) -> bool:
 def _opened(values: Mapping[str, Any]) -> str:
     inner = ", ".join(f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in values.items())
     return "{" + inner + (", " if inner else "")
-
-
-def tool_vocabulary(name: str, description: str, fields: Sequence[Field]) -> frozenset[str]:
-    """The stems of the words that describe a tool and its arguments' names."""
-    return stems(name, description, *(f.name for f in fields))
-
-
-def reading(text: str) -> Reading:
-    return Reading(text)

@@ -50,7 +50,7 @@ def answer(body: bytes, models: Models, ticket: Ticket, tell: Callable[[bytes], 
     request = cast("Mapping[str, Any]", json.loads(body))
     messages = cast("Sequence[Mapping[str, Any]]", request["messages"])
     offered = cast("Sequence[Mapping[str, Any]]", request.get("tools") or ())
-    before = (models.language.tokens_in, models.language.tokens_out)
+    before = models.tokens
     stop: str = "end"
     if not offered and not any(m.get("role") == "tool" for m in messages):
         text, stop = _chat(request, messages, models, ticket, tell)
@@ -61,8 +61,8 @@ def answer(body: bytes, models: Models, ticket: Ticket, tell: Callable[[bytes], 
         content,
         model=str(request["model"]),
         stop=stop,
-        input_tokens=models.language.tokens_in - before[0],
-        output_tokens=models.language.tokens_out - before[1],
+        input_tokens=models.tokens[0] - before[0],
+        output_tokens=models.tokens[1] - before[1],
     )
     if tell is not None:
         tell(wire.event("done", reply=json.loads(reply)))

@@ -1,8 +1,8 @@
 """The next step of the local model: a call, or the answer. It reads the whole episode anew each time and keeps nothing.
 
-A request is cut into clauses, each clause is routed to a tool; they are done in order. After a failure it takes, in this
-order: the remedy that the error names, and then the failed call again; a value that the error suggests; or it stops and
-says what failed. It never repeats a call that failed unless something was changed in between.
+A request is cut into clauses, each clause is routed to a tool; they are done in order. After a failure it takes the
+remedy that the error names, and then repeats the failed call; or a value that the error suggests; or it stops and says
+what failed. It never repeats a call that failed unless something was changed in between.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ MAX_ATTEMPTS = 6
 """Calls that one clause of a request may take, remedies and corrections included."""
 
 _SURE_PART = 0.35
-_STRONG_CUT = re.compile(r"\s*(?:[,;.?!]?\s+(?:and\s+)?(?:then|afterwards|after that)\s*,?\s+|;\s+|[.?!]\s+(?:and\s+|also\s+)?)")
+_STRONG_CUT = re.compile(
+    r"\s*(?:[,;.?!]?\s+(?:and\s+)?(?:then|afterwards|after that)\s*,?\s+|;\s+|[.?!]\s+(?:and\s+|also\s+)?)"
+)
 _WEAK_CUT = re.compile(r",?\s+and\s+(?:also\s+)?|,\s+(?:also\s+)?")
 _PRONOUN = re.compile(r"\b(?:it|that|this one|that one|them|this)\b", re.IGNORECASE)
 
@@ -187,6 +189,7 @@ class Planner:
             choose=lambda prefix, literals: self.ask(prompt + prefix, literals),
             source=Source(Reading(text), tool.vocabulary),
             known={**episode.known(), **(known or {})},
+            alike=self.router.alike,
         )
         filled = filler.fill(tool.fields)
         return filled.values, filled.missing

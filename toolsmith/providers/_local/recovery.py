@@ -108,17 +108,22 @@ def _suggested(error: str, sent: str, arguments: Mapping[str, Any], tool: Tool) 
         return ()
     names = {tool.name, *arguments, *(f.name for f in tool.fields)}
     tail = error[cue.end() :]
-    listed = [s.text for s in Reading(tail).quoted] or _listed(tail)
-    values = [v for v in dict.fromkeys(listed) if v != sent and v not in names]
+    values = _others([s.text for s in Reading(tail).quoted], sent, names) or _others(_listed(tail), sent, names)
     ranked = sorted(values, key=lambda v: -_nearness(v, sent))
     near = [v for v in ranked if _nearness(v, sent) >= _NEAR_ENOUGH]
     return tuple(near[:1] or ranked)
 
 
+def _others(values: Sequence[str], sent: str, names: set[str]) -> list[str]:
+    return [v for v in dict.fromkeys(values) if v != sent and v not in names]
+
+
 def _listed(text: str) -> list[str]:
     """Unquoted values: "one of: red, green or blue." """
     sentence = re.split(r"[?!\n]|\.(?:\s|$)", text.lstrip(" :,-"), maxsplit=1)[0]
-    parts = re.split(r",\s*(?:or |and )?|\s+or\s+|\s+and\s+", re.sub(r"^(?:are|is|values?|names?)?[\s:]*", "", sentence))
+    parts = re.split(
+        r",\s*(?:or |and )?|\s+or\s+|\s+and\s+", re.sub(r"^(?:are|is|values?|names?)?[\s:]*", "", sentence)
+    )
     return [p.strip() for p in parts if p.strip() and len(p.split()) <= 4]
 
 

@@ -10,12 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from toolsmith.providers._local.candidates import Source, mentions, stems, strings
+from toolsmith.providers._local.candidates import Source, mentions
+from toolsmith.providers._local.english import CHANGING, EDGE_WORDS, LIGHT, QUESTION_WORDS, stems
 from toolsmith.providers._local.fields import Field, read
-from toolsmith.providers._local.spans import EDGE_WORDS, Reading
+from toolsmith.providers._local.kinds import is_code, is_marked, is_path, takes_path
+from toolsmith.providers._local.passages import strings
+from toolsmith.providers._local.spans import Reading
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,7 +83,7 @@ class Router:
 
     def __init__(self, tools: Sequence[Tool], embed: Embed) -> None:
         self.tools = tuple(tools)
-        self._embed = embed
+        self._embed = lru_cache(4096)(embed)
         self._seen: dict[str, Routed | None] = {}
 
     def route(self, text: str) -> Routed | None:
@@ -92,9 +95,12 @@ class Router:
 
     def score(self, text: str, tool: Tool) -> float:
         """How likely a text asks for a tool."""
-        plain = without_values(text)
-        whole = float(self._embed(plain) @ self._embed(tool.summary))
-        return whole + _WORDS_WEIGHT * self._by_words(plain, tool) + evidence(text, tool)
+        plain = expanded(without_values(text))
+        return self.alike(plain, tool.summary) + _WORDS_WEIGHT * self._by_words(plain, tool) + evidence(text, tool)
+
+    def alike(self, left: str, right: str) -> float:
+        """How near two texts are in meaning: a cosine."""
+        return float(self._embed(left) @ self._embed(right))
 
     def _by_words(self, text: str, tool: Tool) -> float:
         """The mean over the words of a text of how near the nearest word of the tool comes."""
@@ -105,6 +111,11 @@ class Router:
             return 0.0
         matrix = np.stack([self._embed(w) for w in offered])
         return float(np.mean([(matrix @ self._embed(w)).max() for w in asked]))
+
+
+def expanded(text: str) -> str:
+    """ "How many" with the words it stands for: word vectors do not know that it counts."""
+    return re.sub(r"\bhow many\b", "how many count number of", text, flags=re.IGNORECASE)
 
 
 def evidence(text: str, tool: Tool) -> float:
@@ -120,10 +131,26 @@ def evidence(text: str, tool: Tool) -> float:
                 found += 0.03 if source.reading.numbers else -0.2
             case "string" if not given and f.format in ("email", "uri", "uuid", "date", "date-time"):
                 found += 0.1 if strings(f, source) else -0.2
+            case "string" if not given and is_marked(f) and not f.format:
+                found += 0.12 if any(is_code(w.text) for w in source.reading.words) else -0.08
             case _:
                 pass
-    said = {w.bare for w in source.reading.words} - EDGE_WORDS
+    takes = any(f.kind in ("integer", "number") or is_marked(f) for f in tool.fields)
+    found -= 0.1 if source.reading.numbers and not takes else 0.0
+    paths = any(is_path(w.text) for w in source.reading.words)
+    found -= 0.1 if paths and not any(takes_path(f) for f in tool.fields) else 0.0
+    verb, *rest = tool.title.lower().split() or [""]
+    if rest and verb in CHANGING and _is_question(source):
+        found -= 0.3
+    said = {w.bare for w in source.reading.words} - EDGE_WORDS - LIGHT
     return found + 0.04 * len(stems(*said) & stems(tool.title))
+
+
+def _is_question(source: Source) -> bool:
+    """Whether a text asks about something; "Can you ...?" and "Could you ...?" ask for a deed."""
+    words = source.reading.words
+    first = words[0].bare.removesuffix("'s").removesuffix("’s") if words else ""
+    return first in QUESTION_WORDS and source.reading.text.rstrip().endswith("?")
 
 
 def without_values(text: str) -> str:
@@ -136,4 +163,4 @@ def without_values(text: str) -> str:
 
 def _content(text: str) -> list[str]:
     words = [w.bare for w in Reading(text).words]
-    return [w for w in words if w not in EDGE_WORDS and not any(c.isdigit() for c in w)]
+    return [w for w in words if w not in EDGE_WORDS and w not in LIGHT and not any(c.isdigit() for c in w)]

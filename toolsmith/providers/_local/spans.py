@@ -11,26 +11,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-# Words that neither begin nor end an argument, unless they are capitalised inside a sentence ("The Wall").
-EDGE_WORDS = frozenset(
-    """a an the this that these those my your our their his her its some any of in on at to for from by with about into
-    as and or but so if is are was were be been do does did has have had will would can could should may might must i
-    you we they he she it me us them there here please what which who whom whose when where why how than then just
-    also only now again called named titled labelled saying it's i'd i'm what's who's where's let's don't""".split()
-)
+from toolsmith.providers._local.english import EDGE_WORDS, MONTHS, SMALL_NUMBERS, TENS
+
 _OPENERS = "\"'“‘«`(["
 _CLOSERS = "\"'”’»`)]"
-_QUOTES = {'"': '"', "“": "”", "«": "»", "`": "`", "‘": "’", "'": "'"}
-_QUOTED = re.compile(r'"([^"\n]+)"|“([^”\n]+)”|«([^»\n]+)»|`([^`\n]+)`|(?<!\w)[\'‘]([^\'’\n]+(?:[\'’]\w[^\'’\n]*)*)[\'’](?!\w)')
-_NUMBER = re.compile(r"(?<![\w.])(?<!\w-)([-−]?)(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(?:e([+-]?\d{1,2}))?(?=$|[^\w]|[a-zA-Z%°]{1,3}\b)")
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split()
-_TENS = dict(zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10), strict=True))
+_QUOTED = re.compile(
+    r'"([^"\n]+)"|“([^”\n]+)”|«([^»\n]+)»|`([^`\n]+)`|(?<!\w)[\'‘]([^\'’\n]+(?:[\'’]\w[^\'’\n]*)*)[\'’](?!\w)'
+)
+_NUMBER = re.compile(
+    r"(?<![\w.])(?<!\w-)([-−]?)(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(?:e([+-]?\d{1,2}))?(?=$|[^\w]|[a-zA-Z%°]{1,3}\b)"
+)
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 1_000_000}
-_MONTHS = "january february march april may june july august september october november december".split()
-_MONTH = "|".join(f"{m}|{m[:3]}" for m in _MONTHS) + "|sept"
+_MONTH = "|".join(f"{m}|{m[:3]}" for m in MONTHS) + "|sept"
 _DATES = (
     re.compile(r"\b(?P<y>\d{4})-(?P<m>\d{1,2})-(?P<d>\d{1,2})\b"),
     re.compile(rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m>{_MONTH})\.?,? (?P<y>\d{{4}})\b", re.IGNORECASE),
@@ -148,7 +140,10 @@ class Reading:
     def _cuts_quote(self, start: int, end: int) -> bool:
         """Whether the run takes a part of a quoted passage: that is nobody's wish."""
         return any(
-            start < q.end and end > q.start and (start, end) != (q.start, q.end) and not (start < q.start and end > q.end)
+            start < q.end
+            and end > q.start
+            and (start, end) != (q.start, q.end)
+            and not (start < q.start and end > q.end)
             for q in self.quoted
         )
 
@@ -174,7 +169,7 @@ def _numbers(text: str, words: tuple[Word, ...]) -> Iterator[Number]:
         literal = ("-" if m[1] else "") + whole + (m[3] or "") + (f"e{m[4]}" if m[4] else "")
         value = float(literal) if m[3] or m[4] else int(literal)
         tail = text[m.end() : m.end() + 9].lower()
-        percent = tail.startswith("%") or tail.startswith(" percent")
+        percent = tail.startswith(("%", " percent"))
         yield Number(value, m.start(), m.end(), percent)
     i = 0
     while i < len(words):
@@ -189,10 +184,10 @@ def _spelled(words: list[str]) -> tuple[int, int]:
     total = current = used = 0
     parts = [(k, part) for k, w in enumerate(words) for part in w.split("-")]
     for k, part in parts:
-        if part in _SMALL:
-            current += _SMALL.index(part)
-        elif part in _TENS:
-            current += _TENS[part]
+        if part in SMALL_NUMBERS:
+            current += SMALL_NUMBERS.index(part)
+        elif part in TENS:
+            current += TENS[part]
         elif part in _SCALES and current:
             current *= _SCALES[part]
             if _SCALES[part] > 100:
@@ -208,6 +203,6 @@ def _dates(text: str) -> Iterator[Span]:
     for pattern in _DATES:
         for m in pattern.finditer(text):
             month = m["m"].lower()
-            number = int(month) if month.isdigit() else next(i for i, n in enumerate(_MONTHS, 1) if n[:3] == month[:3])
+            number = int(month) if month.isdigit() else next(i for i, n in enumerate(MONTHS, 1) if n[:3] == month[:3])
             if 1 <= number <= 12 and 1 <= int(m["d"]) <= 31:
                 yield Span(f"{int(m['y']):04}-{number:02}-{int(m['d']):02}", m.start(), m.end())

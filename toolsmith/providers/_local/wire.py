@@ -3,8 +3,9 @@
 A request:  {"model", "instructions", "tools": [{"name", "description", "parameters"}], "tool_choice", "settings",
             "stream", "messages": [...]}
 Messages:   {"role": "user", "text"}
-            {"role": "assistant", "content": [{"type": "text", "text"} | {"type": "tool_call", "id", "name", "arguments"}]}
+            {"role": "assistant", "content": [<part>, ...]}
             {"role": "tool", "results": [{"call_id", "name", "text", "is_error"}]}
+Parts:      {"type": "text", "text"} | {"type": "tool_call", "id", "name", "arguments": <JSON text>}
 An answer:  {"model", "stop": "end" | "tool_calls" | "length", "content": [...], "usage": {"input_tokens", ...}}
 A stream:   a JSON object a line: {"event": "text", "text"}, {"event": "call", "id", "name"},
             {"event": "arguments", "id", "text"}, and at last {"event": "done", "reply": <an answer>}.
