@@ -7,6 +7,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import CodeType
 from typing import Any, Protocol, cast
 
@@ -14,9 +15,9 @@ from toolsmith._adapter import build
 from toolsmith._context import RunContext
 from toolsmith._judged import Plain
 from toolsmith._names import name_problem
+from toolsmith._overflow import Places, number_places
 from toolsmith._rawschema import contract
 from toolsmith._schema import derive
-from toolsmith._shapes import has_numbers
 from toolsmith._signature import EMPTY, VAR_KEYWORD, VAR_POSITIONAL, Reading, read
 from toolsmith.errors import DefinitionError
 
@@ -36,13 +37,12 @@ class Caller(Protocol):
     def call(self, function: Callable[..., Any], values: Any, context: RunContext[Any] | None) -> Any: ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Definition:
     """A tool, its name and options aside.
 
     Attributes:
         schema: neutral JSON Schema of the arguments; shared, never changed.
-        numbers: whether there may be numbers in the arguments.
         takes_context: whether a parameter is handed the `RunContext`.
     """
 
@@ -50,8 +50,12 @@ class Definition:
     description: str
     validator: Validator
     caller: Caller
-    numbers: bool
     takes_context: bool
+
+    @cached_property
+    def numbers(self) -> Places | None:
+        """Where numbers stand in the arguments, for the door."""
+        return number_places(self.schema)
 
 
 def kind_of(call: Any) -> tuple[bool, CodeType | None]:
@@ -116,8 +120,7 @@ def from_function(
         problems = [f"{reading.place}: {reading.name!r} cannot be a tool as it is: {wrong}.", *problems]
     made = derive(reading, description=description, strict_docs=strict_docs, problems=problems)
     takes_context = made.context_parameter is not None
-    numbers = has_numbers(made.schema)
-    return Definition(made.schema, made.description, made.validator, made.binder, numbers, takes_context)
+    return Definition(made.schema, made.description, made.validator, made.binder, takes_context)
 
 
 # ---- the raw road: a JSON Schema from elsewhere, and a handler
@@ -174,7 +177,7 @@ def from_schema(
     if found or validator is None:
         raise DefinitionError(found)
     caller = ByName(_context_of(handler), whole, only)
-    return Definition(schema, description, validator, caller, has_numbers(schema), _context_of(handler) is not None)
+    return Definition(schema, description, validator, caller, _context_of(handler) is not None)
 
 
 def _single_string() -> tuple[dict[str, Any], Validator]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import enum
-import inspect
 import linecache
 import re
 import sys
@@ -35,7 +34,7 @@ def _from_source(cls: type[enum.Enum]) -> dict[str, str]:
     if _QUOTE.search(text) is None:
         return {}
     try:
-        body = ast.parse(inspect.cleandoc(text)).body
+        body = ast.parse(text).body
     except SyntaxError:
         return {}
     if not body or not isinstance(body[0], ast.ClassDef):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -11,9 +10,10 @@ from pydantic import PydanticSchemaGenerationError
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUndefinedAnnotation
 
 from toolsmith._adapter import NothingButNull, build
+from toolsmith._signature import shown
 
 if TYPE_CHECKING:
-    from toolsmith._signature import Parameter, Reading
+    from toolsmith._signature import Reading
 
 _WAY_OUT = (
     "Let the parameter be what a model can write (a name, an id, a path, a dataclass) and make the object from that in "
@@ -34,7 +34,7 @@ def misfits(reading: Reading, hints: Mapping[str, Any], *, known: bool) -> list[
     for parameter in reading.parameters:
         if parameter.name in hints and (why := _why(hints[parameter.name])):
             place = reading.place.of_parameter(parameter.name)
-            what = f"parameter {parameter.name!r} of {reading.name!r} is annotated {_shown(parameter)!r}"
+            what = f"parameter {parameter.name!r} of {reading.name!r} is annotated {shown(parameter.annotation)!r}"
             found.append(f"{place}: {what}, {why}")
     if found or known:
         return found
@@ -52,8 +52,7 @@ def _why(hint: Any, *, whole: str = "") -> str:
         named = re.search(r"schema for (.+?)\. Set ", str(error), re.DOTALL)
         return f"and no JSON can carry {_type_name(named.group(1)) if named else 'that'}. {_WAY_OUT}"
     except PydanticInvalidForJsonSchema as error:
-        text = _LINK.sub("", error.message).replace("Cannot generate a JsonSchema for core_schema.", "")
-        return f"and no JSON can carry that ({_type_name(text)}). {_WAY_OUT}"
+        return f"and no JSON can carry {_carried(_LINK.sub('', error.message))}. {_WAY_OUT}"
     except NothingButNull:
         return f"of which JSON can carry nothing but null. {_WAY_OUT}"
     except Exception as error:  # noqa: BLE001 - types may run anybody's code
@@ -62,10 +61,15 @@ def _why(hint: Any, *, whole: str = "") -> str:
     return ""
 
 
+def _carried(text: str) -> str:
+    """What pydantic has no JSON Schema for, out of "Cannot generate a JsonSchema for core_schema.CallableSchema"."""
+    text = text.removeprefix("Cannot generate a JsonSchema for ").removeprefix("core_schema.")
+    if text.startswith("CallableSchema"):
+        return "a function"
+    named = re.search(r"\((<.+>)\)", text)
+    return _type_name(named.group(1)) if named else text
+
+
 def _type_name(text: str) -> str:
     match = re.fullmatch(r"<(?:class|enum|built-in function) '?([^'>]+)'?>", text)
-    return match.group(1) if match else text
-
-
-def _shown(parameter: Parameter) -> str:
-    return inspect.formatannotation(parameter.annotation)
+    return match.group(1) if match else re.sub(r" at 0x[0-9a-f]+", "", text)

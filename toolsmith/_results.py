@@ -56,17 +56,20 @@ key without a text, or two keys with one text; a whole number that no reader tak
 MAX_DEPTH: Final = 200
 MAX_ITEMS: Final = 100_000
 """Items taken from an iterator, which may be endless."""
+_NUMBERS = frozenset({int, float})
 _MAX_BITS: Final = 14_000
 """Python itself prints whole numbers up to 4,300 digits, and readers elsewhere give up sooner."""
 
 
-def result_of(value: Any, tool_name: str, origin: str, feedback: Feedback) -> ToolResult:
+def result_of(value: Any, tool_name: str, origin: object, feedback: Feedback) -> ToolResult:
     """What a tool gave, as a result for the model: a success with plain data, or a failure that says why. Never raises.
 
     Args:
         value: anything; a `ToolResult` is taken as it is, once its data is plain.
-        origin: where the tool is defined, for the log.
+        origin: where the tool is defined, for the log; printed only if need be.
     """
+    if is_plain(value):
+        return ToolResult(True, value)
     if isinstance(value, ToolResult):
         return _checked(value, tool_name, origin, feedback)
     if isinstance(value, Exception):
@@ -83,7 +86,7 @@ def result_of(value: Any, tool_name: str, origin: str, feedback: Feedback) -> To
     return ToolResult(True, data, None, tuple(map(feedback.result_note, notes)) if notes else ())
 
 
-def _checked(given: ToolResult, tool_name: str, origin: str, feedback: Feedback) -> ToolResult:
+def _checked(given: ToolResult, tool_name: str, origin: object, feedback: Feedback) -> ToolResult:
     made = result_of(given.data, tool_name, origin, feedback)
     if not made.success:
         return made
@@ -129,38 +132,49 @@ def serialise(value: Any) -> tuple[Any, tuple[Note, ...]]:
     return writer.write(value), tuple(writer.notes)
 
 
-def is_plain(value: Any, depth: int = 0) -> bool:
-    """Whether a value is JSON data as it stands: built-in types only, texts that can be encoded, finite numbers."""
-    if value.__class__ is dict:
-        return depth < MAX_DEPTH and all(map(_is_name, value)) and _all_plain(value.values(), depth + 1)
-    if value.__class__ is list:
-        return depth < MAX_DEPTH and _all_plain(value, depth + 1)
-    return _all_plain((value,), depth)
+def is_plain(value: Any) -> bool:
+    """Whether a value is JSON data as it stands: built-in types only, texts that can be encoded, finite numbers.
+
+    This runs over every result, so it calls as little as it can. It goes level by level, which bounds it for data that
+    contains itself.
+    """
+    kind = value.__class__
+    if kind is str:
+        return value.isascii() or _encodable(value)
+    if kind is not dict and kind is not list:
+        return value is None or kind is bool or (kind in _NUMBERS and _is_plain_number(value))
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH):
+        deeper: list[Any] = []
+        for container in level:
+            if container.__class__ is dict:
+                for key in container:
+                    if key.__class__ is not str or not (key.isascii() or _encodable(key)):
+                        return False
+                container = container.values()
+            for item in container:
+                kind = item.__class__
+                if kind is str:
+                    if not (item.isascii() or _encodable(item)):
+                        return False
+                elif kind is dict or kind is list:
+                    deeper.append(item)
+                elif kind is int:
+                    if item.bit_length() > _MAX_BITS:
+                        return False
+                elif kind is float:
+                    if item - item != 0.0:  # NaN and the infinities
+                        return False
+                elif item is not None and kind is not bool:
+                    return False
+        if not deeper:
+            return True
+        level = deeper
+    return False
 
 
-def _all_plain(values: Iterable[Any], depth: int) -> bool:
-    # One loop for keys, members and items: this runs over every result, so it calls as little as it can.
-    for value in values:
-        kind = value.__class__
-        if kind is str:
-            if not value.isascii() and not _encodable(value):
-                return False
-        elif kind is int:
-            if value.bit_length() > _MAX_BITS:
-                return False
-        elif kind is float:
-            if not isfinite(value):
-                return False
-        elif kind is dict or kind is list:
-            if not is_plain(value, depth):
-                return False
-        elif value is not None and kind is not bool:
-            return False
-    return True
-
-
-def _is_name(key: Any) -> bool:
-    return key.__class__ is str and (key.isascii() or _encodable(key))
+def _is_plain_number(value: int | float) -> bool:
+    return isfinite(value) if value.__class__ is float else cast("int", value).bit_length() <= _MAX_BITS
 
 
 def _encodable(text: str) -> bool:

@@ -216,10 +216,9 @@ def _take(reading: Reading, scope: Scope, parameter: _Python) -> None:
             reading.problems.append(_unresolved(reading, parameter, missing))
         return
     except Exception as error:  # noqa: BLE001 - evaluating an annotation runs the author's code
-        text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
         reading.problems.append(
             f"{reading.place.of_parameter(parameter.name)}: parameter {parameter.name!r} of {reading.name!r} is "
-            f"annotated {text!r}, which is not a type: {type(error).__name__}: {error}"
+            f"annotated {shown(annotation)!r}, which is not a type: {type(error).__name__}: {error}"
         )
         return
     _sort(reading, parameter, resolved)
@@ -303,11 +302,15 @@ def _unannotated(reading: Reading, parameter: _Python) -> str:
 
 
 def _unresolved(reading: Reading, parameter: _Python, missing: Unresolved) -> str:
-    annotation = parameter.annotation
-    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     why = f": {missing.why}" if missing.why else ", neither in the module nor where the tool is made"
+    what = f"parameter {parameter.name!r} of {reading.name!r} is annotated {shown(parameter.annotation)!r}"
     return (
-        f"{reading.place.of_parameter(parameter.name)}: parameter {parameter.name!r} of {reading.name!r} is annotated "
-        f"{text!r}, but {missing.name!r} cannot be found{why}. Import or define {missing.name!r} at the top of the "
-        f"module, outside of `if TYPE_CHECKING:` and before the tool is made."
+        f"{reading.place.of_parameter(parameter.name)}: {what}, but {missing.name!r} cannot be found{why}. Import or "
+        f"define {missing.name!r} at the top of the module, outside of `if TYPE_CHECKING:` and before the tool is made."
     )
+
+
+def shown(annotation: Any) -> str:
+    """An annotation as its author wrote it, more or less."""
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return re.sub(r" at 0x[0-9a-f]+", "", text)

@@ -128,11 +128,11 @@ class Tool(Generic[P, R]):
                 "Tool takes a function, Tool(fn); or a JSON Schema and a handler, Tool(name=, description=, "
                 f"parameters=, handler=). It was given {call!r}."
             )
-        self._call: Any = call
-        self._reading = read(call)
+        self._call: Any = call._call if isinstance(call, Tool) else call
+        self._reading = read(self._call)
         self.name: str = self._reading.name if name is None else name
         self._reading.name = self.name
-        self.is_async, self.code = kind_of(call)
+        self.is_async, self.code = kind_of(self._call)
         self._description = None if description is None else inspect.cleandoc(description)
         self._strict_docs = strict_docs
         self._spec: ToolSpec | None = None
@@ -141,7 +141,7 @@ class Tool(Generic[P, R]):
         problems = [f"{self.origin}: {self.name!r}: {p}" for p in option_problems(options)]
         self._define(problems, None if parameters is _NOT_GIVEN else parameters, raw=raw)
         self.options = ToolOptions(**options)
-        dress(self, call, is_async=self.is_async)
+        dress(self, self._call, is_async=self.is_async)
 
     def _define(self, problems: list[str], parameters: Any, *, raw: bool) -> None:
         if raw:
