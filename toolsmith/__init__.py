@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         DefinitionError,
         DefinitionWarning,
         ErrorCategory,
+        HistoryError,
         ModelRetry,
         ProviderError,
         RunError,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from toolsmith.events import (
         ArgumentsRepaired,
         Event,
+        HistoryMended,
         LimitReached,
         ModelSwitched,
         Observer,
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
         ToolResultReady,
         TurnEnded,
     )
+    from toolsmith.history import dump_messages, load_messages
     from toolsmith.limits import Limits
     from toolsmith.messages import (
         Message,
@@ -87,6 +90,7 @@ _SOURCES: dict[str, tuple[str, ...]] = {
         "DefinitionError",
         "DefinitionWarning",
         "ErrorCategory",
+        "HistoryError",
         "ModelRetry",
         "ProviderError",
         "RunError",
@@ -96,6 +100,7 @@ _SOURCES: dict[str, tuple[str, ...]] = {
     "events": (
         "ArgumentsRepaired",
         "Event",
+        "HistoryMended",
         "LimitReached",
         "ModelSwitched",
         "Observer",
@@ -112,6 +117,7 @@ _SOURCES: dict[str, tuple[str, ...]] = {
         "ToolResultReady",
         "TurnEnded",
     ),
+    "history": ("dump_messages", "load_messages"),
     "limits": ("Limits",),
     "messages": (
         "Message",
@@ -142,6 +148,8 @@ __all__ = [
     "DefinitionWarning",
     "ErrorCategory",
     "Event",
+    "HistoryError",
+    "HistoryMended",
     "LimitReached",
     "Limits",
     "Message",
@@ -184,6 +192,8 @@ __all__ = [
     "TurnEnded",
     "Usage",
     "__version__",
+    "dump_messages",
+    "load_messages",
     "tool",
 ]
 
@@ -193,11 +203,10 @@ class _Package(ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         # The import system binds each loaded submodule to its package. Without this, `toolsmith.tool` would turn
-        # from the decorator into a module as soon as anything imports that module, even within one
-        # `from toolsmith import Agent, tool`.
-        if name == "tool" and isinstance(value, ModuleType):
-            value = value.tool
-        super().__setattr__(name, value)
+        # from the decorator into a module as soon as anything imports that module. `import toolsmith.tool` and
+        # `from toolsmith.tool import Tool` find it in `sys.modules` all the same.
+        if name != "tool" or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
 
 
 def __getattr__(name: str) -> Any:

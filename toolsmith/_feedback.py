@@ -193,6 +193,13 @@ class Feedback(Wording):
             f"`{tool}` was cancelled before it ended. It may have taken effect in part: check before you call it again."
         )
 
+    def answer_lost(self, tool: str) -> str:
+        """A stored conversation lacks the answer to a call."""
+        return (
+            f"The answer of `{tool}` is lost, and so is whether it was run. It may have taken effect: check before you "
+            "call it again."
+        )
+
     def crashed(self, tool: str, reference: str) -> str:
         """The tool raised something that was not meant for the model."""
         return (

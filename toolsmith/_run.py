@@ -10,11 +10,13 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from toolsmith._drive import Outbox, adrive, astream, drive, stream
+from toolsmith._feedback import FEEDBACK
 from toolsmith._line import Line, Offers
 from toolsmith._loop import Conversation, Ending, failed
 from toolsmith._runresult import RunResult
 from toolsmith.errors import RunError
-from toolsmith.events import Event, Observer, RunEnded, RunStarted
+from toolsmith.events import Event, HistoryMended, Observer, RunEnded, RunStarted
+from toolsmith.history import mend
 from toolsmith.messages import Message, Text
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ def begin(
         deps: for tools that take a `RunContext`.
         keep: events are kept for one who reads them as a stream.
     """
-    messages = list(history or ())
+    messages, notes = mend(history or (), FEEDBACK.answer_lost)
     before = len(messages)
     if prompt is not None:
         messages.append(Message("user", (Text(prompt),)))
@@ -51,6 +53,10 @@ def begin(
     line = Line(conversation, providers, offers, agent.instructions, agent.settings, agent.parallel_tool_calls, emit)
     if emit is not None:
         emit(RunStarted(agent.name, providers[0].name, prompt or ""))
+    if notes:
+        log.warning("The message history was mended: %s", " ".join(notes))
+        if emit is not None:
+            emit(HistoryMended(tuple(notes)))
     return Run(conversation, line, before, outbox, emit)
 
 

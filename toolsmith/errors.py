@@ -3,6 +3,7 @@
     ToolsmithError
     ├── DefinitionError     a tool, registry or agent cannot be built; lists every problem at once
     ├── ConfigError         settings: an unknown provider, a missing key, a misspelt name in toolsmith.toml
+    ├── HistoryError        a stored conversation cannot be read
     ├── RunError            a run ended without an answer; carries the history so far
     │   └── ProviderError   the service failed or refused; `category` says how, `retryable` whether to try again
     └── ToolError           raised *by a tool* to say something to the model
@@ -80,6 +81,10 @@ class ConfigError(_ListedError):
     Attributes:
         problems: every problem found, one sentence or two each: where, what and what is allowed.
     """
+
+
+class HistoryError(ToolsmithError, ValueError):
+    """What should be a stored conversation is none, or of a version that this package does not know."""
 
 
 class RunError(ToolsmithError):

@@ -24,6 +24,13 @@ class RunStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class HistoryMended:
+    """The `message_history` of a run was damaged and has been put in order; `notes` say where and how."""
+
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TextDelta:
     """Words of the answer, as they arrive."""
 
@@ -149,6 +156,7 @@ class RunEnded:
 
 Event = (
     RunStarted
+    | HistoryMended
     | TextDelta
     | ReasoningDelta
     | ToolCallStarted

@@ -1,0 +1,116 @@
+"""A conversation survives storage byte for byte, and a damaged one is put in order instead of being sent to fail."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from wire import Wire
+
+from toolsmith import Agent, HistoryError, Message, Text, ToolCall, ToolOutput, dump_messages, load_messages, tool
+from toolsmith.events import Event, HistoryMended
+from toolsmith.history import mend
+from toolsmith.messages import Native, Opaque, Part, Reasoning, Refusal
+from toolsmith.testing import call, say, think
+
+
+@tool
+def add(a: int, b: int = 1) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+def _lost(name: str) -> str:
+    return f"{name} lost"
+
+
+_texts = st.text(st.characters(codec="utf-8"), max_size=20)
+_names = st.sampled_from(["a", "b", "c", "d"])
+_parts: st.SearchStrategy[Part] = st.one_of(
+    st.builds(Text, _texts),
+    st.builds(Refusal, _texts, _texts),
+    st.builds(Reasoning, _texts),
+    st.builds(ToolCall, _names, _names, _texts),
+    st.builds(ToolOutput, _names, _names, _texts, st.booleans()),
+    st.builds(Opaque, _texts),
+)
+_messages = st.builds(
+    Message,
+    st.sampled_from(["user", "assistant", "tool"]),
+    st.lists(_parts, max_size=4).map(tuple),
+    st.none() | st.builds(Native, st.just("anthropic"), _texts.map(lambda t: json.dumps(t).encode())),
+)
+
+
+@given(st.lists(_messages, max_size=6))
+def test_a_dumped_history_comes_back_as_it_was(messages: list[Message]) -> None:
+    assert load_messages(dump_messages(messages)) == messages
+
+
+@given(st.lists(_messages, max_size=6))
+def test_a_mended_history_is_in_order_and_mending_it_again_changes_nothing(messages: list[Message]) -> None:
+    """The law that every service enforces: a call is followed by its one answer, and an answer follows its call."""
+    mended, _ = mend(messages, _lost)
+    expected: list[str] = []
+    for message in mended:
+        if message.role == "tool":
+            assert [p.call_id for p in message.parts if isinstance(p, ToolOutput)] == expected
+            assert expected
+            expected = []
+        else:
+            assert expected == []
+            expected = [c.id for c in message.tool_calls] if message.role == "assistant" else []
+    assert expected == []
+    assert mend(mended, _lost) == (mended, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "no dumped history"),
+        ("[]", "toolsmith_history"),
+        ('{"toolsmith_history": 99, "messages": []}', "version 99"),
+        ('{"toolsmith_history": 1, "messages": [{"role": "boss", "parts": []}]}', "messages[0].role"),
+        (
+            '{"toolsmith_history": 1, "messages": [{"role": "user", "parts": [{"part": "x"}]}]}',
+            "messages[0].parts[0].part",
+        ),
+        (
+            '{"toolsmith_history": 1, "messages": [{"role": "user", "parts": [{"part": "text", "text": 3}]}]}',
+            "messages[0].parts[0].text",
+        ),
+        ('{"toolsmith_history": 1, "messages": [{"role": "user", "parts": [{"part": "text"}]}]}', "parts[0]"),
+    ],
+)
+def test_what_is_no_history_is_refused_with_its_place(text: str, says: str) -> None:
+    with pytest.raises(HistoryError) as caught:
+        load_messages(text)
+    assert says in str(caught.value)
+
+
+def test_a_stored_run_goes_on_with_the_same_service(wire: Wire) -> None:
+    """Reasoning, ids and unknown blocks are replayed as they came: the scripted services refuse anything else."""
+    model = wire.model([think("hm"), call("add", a=1, b=2)], say("3"), say("4"))
+    agent = Agent(wire.provider(model), tools=[add])
+    first = wire.run(agent, "1 + 2?")
+    again = wire.run(agent, "And one more?", history=load_messages(dump_messages(first.messages)))
+    assert again.output == "4"
+    assert again.messages[: len(first.messages)] == first.messages
+
+
+def test_a_history_cut_in_the_middle_is_mended_and_says_so(wire: Wire) -> None:
+    """Trimmed by hand, or left by a crash: an answer too few at the end, an answer too many at the beginning."""
+    model = wire.model([call("add", a=1, b=2), call("add", a=3, b=4)], say("3, 7"), say("fine"))
+    first = wire.run(Agent(wire.provider(model), tools=[add]), "go")
+    assistant, answers = first.messages[1], first.messages[2]
+    orphan = Message("tool", (ToolOutput("call_gone", "add", "5"),))
+    damaged = [orphan, Message("user", (Text("go"),)), assistant, Message("tool", answers.parts[:1])]
+    seen: list[Event] = []
+    result = wire.run(Agent(wire.provider(model), tools=[add], observers=[seen.append]), "And?", history=damaged)
+    assert result.output == "fine"
+    (event,) = [e for e in seen if isinstance(e, HistoryMended)]
+    assert len(event.notes) == 2
+    kept = [p for m in result.messages if m.role == "tool" for p in m.parts if isinstance(p, ToolOutput)]
+    assert [p.is_error for p in kept] == [False, True]

@@ -1,0 +1,178 @@
+"""Keeping a conversation: to JSON and back without loss, and back into shape where it was damaged.
+
+    text = dump_messages(result.messages)
+    ...
+    agent.run_sync("And tomorrow?", message_history=load_messages(text))
+
+The JSON holds what the user, the model and the tools said, and beside each turn the service's own items as it sent them.
+It may hold encrypted reasoning and whatever the tools returned: keep it where you keep such data.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, cast, get_args
+
+from toolsmith.errors import HistoryError
+from toolsmith.messages import (
+    Message,
+    Native,
+    Opaque,
+    Part,
+    Reasoning,
+    Refusal,
+    Role,
+    Text,
+    ToolCall,
+    ToolOutput,
+)
+
+VERSION = 1
+"""Of the JSON. A version that this package does not know is refused, never guessed at."""
+
+_KINDS: dict[str, type[Part]] = {
+    "text": Text,
+    "refusal": Refusal,
+    "reasoning": Reasoning,
+    "tool_call": ToolCall,
+    "tool_output": ToolOutput,
+    "opaque": Opaque,
+}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+
+
+def dump_messages(messages: Sequence[Message]) -> str:
+    """A history as JSON text."""
+    return json.dumps({"toolsmith_history": VERSION, "messages": [_dump(m) for m in messages]})
+
+
+def load_messages(text: str | bytes) -> list[Message]:
+    """A history from what `dump_messages` gave.
+
+    Raises:
+        HistoryError: this is no such JSON; the text says where it is wrong.
+    """
+    try:
+        data: Any = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise HistoryError(f"This is no dumped history: {error}.") from None
+    if not isinstance(data, dict) or "toolsmith_history" not in data:
+        raise HistoryError("This is no dumped history: it has no 'toolsmith_history'. Give what dump_messages() gave.")
+    held = cast("dict[str, Any]", data)
+    if held["toolsmith_history"] != VERSION:
+        raise HistoryError(
+            f"This history has version {held['toolsmith_history']!r}; this toolsmith reads version {VERSION}. "
+            "Load it with the release that wrote it."
+        )
+    messages = held.get("messages")
+    if not isinstance(messages, list):
+        raise HistoryError("messages: must be a list.")
+    return [_load(m, f"messages[{i}]") for i, m in enumerate(cast("list[Any]", messages))]
+
+
+def _dump(message: Message) -> dict[str, Any]:
+    parts = [{"part": _NAMES[type(p)], **{f.name: getattr(p, f.name) for f in fields(p)}} for p in message.parts]
+    dumped: dict[str, Any] = {"role": message.role, "parts": parts}
+    if message.native is not None:
+        # Text, not JSON within JSON: the bytes must come back as they were, to the last space.
+        dumped["native"] = {"api": message.native.api, "items": message.native.items.decode("utf-8")}
+    return dumped
+
+
+def _load(data: Any, where: str) -> Message:
+    entry = _mapping(data, where)
+    role = entry.get("role")
+    if role not in get_args(Role):
+        raise HistoryError(f"{where}.role: {role!r} must be one of {', '.join(get_args(Role))}.")
+    parts = entry.get("parts")
+    if not isinstance(parts, list):
+        raise HistoryError(f"{where}.parts: must be a list.")
+    loaded = tuple(_load_part(p, f"{where}.parts[{i}]") for i, p in enumerate(cast("list[Any]", parts)))
+    native = None
+    if entry.get("native") is not None:
+        held = _mapping(entry["native"], f"{where}.native")
+        api, items = held.get("api"), held.get("items")
+        if not isinstance(api, str) or not isinstance(items, str):
+            raise HistoryError(f"{where}.native: must have the texts 'api' and 'items'.")
+        native = Native(api, items.encode("utf-8"))
+    return Message(role, loaded, native)
+
+
+def _load_part(data: Any, where: str) -> Part:
+    entry = dict(_mapping(data, where))
+    kind = _KINDS.get(cast("str", entry.pop("part", None)))
+    if kind is None:
+        raise HistoryError(f"{where}.part: must be one of {', '.join(_KINDS)}.")
+    types = {f.name: bool if f.name == "is_error" else str for f in fields(kind)}
+    for name, value in entry.items():
+        if name not in types or not isinstance(value, types[name]):
+            raise HistoryError(f"{where}.{name}: {value!r} does not belong here.")
+    make = cast("Callable[..., Part]", kind)
+    try:
+        return make(**entry)
+    except TypeError as error:
+        raise HistoryError(f"{where}: {error}.") from None
+
+
+def _mapping(data: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(data, dict):
+        raise HistoryError(f"{where}: must be an object.")
+    return cast("dict[str, Any]", data)
+
+
+def mend(messages: Sequence[Message], lost: Callable[[str], str]) -> tuple[list[Message], list[str]]:
+    """A history in which each call is followed by its one answer, as every service demands; and what had to be done.
+
+    A call without an answer gets one that says so; an answer without a call is left out. A history that is in order
+    comes back as it is: nothing that was sent before may change.
+
+    Args:
+        messages: any history, also a trimmed or interrupted one.
+        lost: what to tell the model about a call whose answer is lost, by the tool's name.
+    """
+    mended: list[Message] = []
+    notes: list[str] = []
+    open_calls: tuple[ToolCall, ...] = ()
+    for index, message in enumerate(messages):
+        answers = message if message.role == "tool" else None
+        if open_calls or answers is not None:
+            _answer(mended, notes, open_calls, answers, index, lost)
+        open_calls = message.tool_calls if message.role == "assistant" else ()
+        if answers is None:
+            mended.append(message)
+    if open_calls:
+        _answer(mended, notes, open_calls, None, len(messages), lost)
+    return mended, notes
+
+
+def _answer(
+    mended: list[Message],
+    notes: list[str],
+    calls: Sequence[ToolCall],
+    message: Message | None,
+    index: int,
+    lost: Callable[[str], str],
+) -> None:
+    given = [] if message is None else [p for p in message.parts if isinstance(p, ToolOutput)]
+    if (
+        calls
+        and [o.call_id for o in given] == [c.id for c in calls]
+        and (message is None or len(given) == len(message.parts))
+    ):
+        if message is not None:
+            mended.append(message)
+        return
+    outputs: list[ToolOutput] = []
+    for call in calls:
+        match = next((o for o in given if o.call_id == call.id), None)
+        if match is None:
+            notes.append(f"messages[{index}]: call {call.id!r} of {call.name!r} had no answer; one was added.")
+            match = ToolOutput(call.id, call.name, lost(call.name), True)
+        else:
+            given.remove(match)
+        outputs.append(match)
+    notes += [f"messages[{index}]: an answer to the unknown call {o.call_id!r} was left out." for o in given]
+    if outputs:
+        mended.append(Message("tool", tuple(outputs)))
