@@ -25,7 +25,7 @@ from toolsmith.messages import (
     Usage,
 )
 from toolsmith.providers import ModelSettings
-from toolsmith.providers.anthropic import AnthropicMessages, wire_tool
+from toolsmith.providers.anthropic import AnthropicMessages
 
 ADD = ToolSpec(
     "add",
@@ -67,7 +67,7 @@ def test_the_shape_of_a_request() -> None:
         "max_tokens": 16_000,
         "cache_control": {"type": "ephemeral"},
         "system": "Be brief.",
-        "tools": [wire_tool(plan([(ADD, None)], CLAUDE)[0])],
+        "tools": json.loads(tools),
         "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}],
     }
     assert body(provider, first, stream=True)["stream"] is True
@@ -76,13 +76,10 @@ def test_the_shape_of_a_request() -> None:
 def test_a_tool_on_the_wire() -> None:
     """`strict` is always said."""
     strict, loose = plan([(ADD, True)], CLAUDE)[0], plan([(ADD, False)], CLAUDE)[0]
-    assert wire_tool(strict) == {
-        "name": "add",
-        "description": "Adds.",
-        "input_schema": strict.schema,
-        "strict": True,
-    }
-    assert wire_tool(loose)["strict"] is False
+    assert json.loads(claude().encode_tools([strict, loose])) == [
+        {"name": "add", "description": "Adds.", "input_schema": strict.schema, "strict": True},
+        {"name": "add", "description": "Adds.", "input_schema": loose.schema, "strict": False},
+    ]
     assert claude().encode_tools([]) == b""
 
 
@@ -244,7 +241,7 @@ def test_known_settings_are_those_of_the_sdk() -> None:
 
     keys = set(Params.__required_keys__ | Params.__optional_keys__)
     headers = {"user_profile_id", "workspace_id"}
-    assert keys - headers == (set(module._KNOWN) | set(module._OURS)) - {"extra_body", "extra_headers"}  # pyright: ignore[reportPrivateUsage]
+    assert keys - headers == (set(module._KNOWN) | set(module._OURS)) - {"extra_body"}  # pyright: ignore[reportPrivateUsage]
 
 
 def test_answers_too_long_to_come_at_once() -> None:

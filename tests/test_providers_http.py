@@ -161,6 +161,29 @@ def test_extra_headers(api: str) -> None:
         assert "extra_headers" not in made.settings
 
 
+@every_driver
+def test_a_model_near_its_end(driver: str) -> None:
+    """The SDK's own warning, which a raw post skips: once for a provider, and for the caller's line."""
+    made = provider("anthropic", driver, lambda request: httpx2.Response(200, content=b"{}"))
+    made.model = "claude-opus-4-5"
+
+    async def twice() -> None:
+        await made.asend(b"{}", timeout=None)
+        await made.asend(b"{}", timeout=None)
+
+    def run() -> None:
+        if driver == "async":
+            asyncio.run(twice())
+        else:
+            made.send(b"{}", timeout=None)
+            made.send(b"{}", timeout=None)
+
+    with pytest.warns(DeprecationWarning, match="January 22nd, 2027") as caught:
+        run()
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+
+
 # --- failures
 
 CLAUDE_ERRORS: list[tuple[int, Any, str, str]] = [

@@ -25,7 +25,7 @@ from toolsmith.messages import (
     Usage,
 )
 from toolsmith.providers import ModelSettings
-from toolsmith.providers.openai_responses import OpenAIResponses, wire_tool
+from toolsmith.providers.openai_responses import OpenAIResponses
 
 ADD = ToolSpec(
     "add",
@@ -73,7 +73,7 @@ def test_the_shape_of_a_request() -> None:
         "store": False,
         "include": ["reasoning.encrypted_content"],
         "instructions": "Be brief.",
-        "tools": [wire_tool(plan([(ADD, None)], OPENAI)[0])],
+        "tools": json.loads(tools),
         "input": [{"role": "user", "content": "Hi"}],
     }
     assert body(provider, stream=True)["stream"] is True
@@ -91,13 +91,9 @@ def test_what_is_included() -> None:
 def test_a_tool_on_the_wire() -> None:
     """Flat, and `strict` always said: left out, the service would make optional parameters required."""
     loose = plan([(ADD, False)], OPENAI)[0]
-    assert wire_tool(loose) == {
-        "type": "function",
-        "name": "add",
-        "description": "Adds.",
-        "parameters": loose.schema,
-        "strict": False,
-    }
+    assert json.loads(openai().encode_tools([loose])) == [
+        {"type": "function", "name": "add", "description": "Adds.", "parameters": loose.schema, "strict": False}
+    ]
 
 
 def test_a_turn_is_sent_back_as_it_came() -> None:
@@ -195,7 +191,7 @@ def test_known_settings_are_those_of_the_sdk() -> None:
     from toolsmith.providers import openai_responses as module
 
     keys = set(Params.__required_keys__ | Params.__optional_keys__)
-    assert keys == (set(module._KNOWN) | set(module._OURS)) - {"extra_body", "extra_headers"}  # pyright: ignore[reportPrivateUsage]
+    assert keys == (set(module._KNOWN) | set(module._OURS)) - {"extra_body"}  # pyright: ignore[reportPrivateUsage]
 
 
 # --- answers

@@ -76,6 +76,14 @@ class Provider(Protocol):
         """
         ...
 
+    def effective_tool_choice(self, request: Request) -> str:
+        """What `tool_choice` this request really carries: "auto" where the service refuses to be forced to a call.
+
+        A run that needs the call looks here, and asks for it in words, or again, where it differs from
+        `request.tool_choice`.
+        """
+        ...
+
     def encode_request(self, request: Request, *, stream: bool) -> bytes:
         """The body of a request: a join of ready bytes."""
         ...

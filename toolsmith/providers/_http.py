@@ -69,6 +69,7 @@ class SDKCarrier:
         self._lock = threading.Lock()
         self._base_url = profile.base_url
         self._key: str | None = None
+        self._began = False
         if self._own_clients:
             self._check_address(profile.base_url)
             self._key = self._find_key(profile)
@@ -250,6 +251,9 @@ class SDKCarrier:
         """
         from httpx2 import Response, Timeout
 
+        if not self._began:
+            self._began = True
+            self._begin()
         options: dict[str, Any] = {"max_retries": 0}
         if timeout is not None:
             options["timeout"] = Timeout(timeout, connect=min(timeout, CONNECT_TIMEOUT))
@@ -263,6 +267,9 @@ class SDKCarrier:
             kind: Any = sdk.AsyncStream if inspect.iscoroutinefunction(client.post) else sdk.Stream
             arguments |= {"cast_to": object, "stream": True, "stream_cls": kind[object]}
         return arguments
+
+    def _begin(self) -> None:
+        """Before the first request, when the SDK is loaded."""
 
     def _check_time(self, seconds: float | None, client: Any) -> None:
         if seconds is not None and seconds <= 0:

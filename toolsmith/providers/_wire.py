@@ -14,6 +14,7 @@ from toolsmith.errors import ConfigError, ProviderError
 
 _ILLEGAL_IN_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _INVALID_KEY = "invalid_json"
+HEADERS = "headers belong to the model's own settings, not to one request"
 
 
 def load(data: bytes) -> Any:
@@ -168,15 +169,15 @@ def check_settings(
         if name in known:
             continue
         if name in ours:
-            problems.append(f"{name!r} is set by toolsmith: {ours[name]}.")
+            problems.append(f"{provider}: the setting {name!r} is toolsmith's own: it comes from {ours[name]}.")
         elif name in wrong:
-            problems.append(f"{name!r}: {wrong[name]}.")
+            problems.append(f"{provider}: the setting {name!r} cannot work: {wrong[name]}.")
         elif near := _near(name, known):
             problems.append(
-                f"{name!r} is no parameter of this API. Did you mean {near!r}? If not, put it in extra_body."
+                f"{provider}: this API has no setting {name!r}. Did you mean {near!r}? If not, put it into extra_body."
             )
     if problems:
-        raise ConfigError(f"Settings of {provider}: " + " ".join(problems))
+        raise ConfigError(problems)
 
 
 def _near(name: str, known: Collection[str]) -> str | None:

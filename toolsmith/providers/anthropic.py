@@ -5,15 +5,18 @@ Sources, read November 2026: the SDK's types (`anthropic/types`), and platform.c
 
 from __future__ import annotations
 
+import inspect
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolsmith._tool_dicts import for_claude
 from toolsmith.errors import ConfigError
 from toolsmith.messages import Message, Part, Refusal, Reply, Request, Text, ToolCall, ToolOutput
 from toolsmith.providers._anthropic_answers import MessageStream, read_message
 from toolsmith.providers._http import SDKCarrier
-from toolsmith.providers._wire import check_settings, dump, joined, num, obj, replayable_arguments, wire_id
+from toolsmith.providers._wire import HEADERS, check_settings, dump, joined, num, obj, replayable_arguments, wire_id
 
 if TYPE_CHECKING:
     from toolsmith.dialects import Offered, Service
@@ -39,12 +42,12 @@ _OURS = {
     "model": "Agent(model)",
     "messages": "Agent.run(message_history=...)",
     "system": "Agent(instructions=...)",
-    "tool_choice": "the run",
+    "tool_choice": "the run itself",
     "stream": "Agent.run or Agent.run_stream",
-    "extra_headers": "with the model's own settings, not with one request",
 }
 _GONE = "the Messages API takes no sampling parameters since 2026-10-21; drop it"
 _WRONG = {
+    "extra_headers": HEADERS,
     "temperature": _GONE,
     "top_p": _GONE,
     "top_k": _GONE,
@@ -52,16 +55,6 @@ _WRONG = {
     "max_completion_tokens": "on Claude it is called max_tokens",
     "reasoning": "on Claude it is called thinking, and output_config={'effort': ...}",
 }
-
-
-def wire_tool(offered: Offered) -> dict[str, Any]:
-    """One tool as the Messages API takes it (anthropic/types/tool_param.py)."""
-    return {
-        "name": offered.spec.name,
-        "description": offered.spec.description,
-        "input_schema": offered.schema,
-        "strict": offered.strict,
-    }
 
 
 def create(model: str, settings: ModelSettings) -> AnthropicMessages:
@@ -121,11 +114,19 @@ class AnthropicMessages(SDKCarrier):
     def _check(self, settings: Mapping[str, Any]) -> None:
         check_settings(settings, provider=self.name, known=_KNOWN, ours=_OURS, wrong=_WRONG)
 
+    def _begin(self) -> None:
+        # The SDK's own `create` warns so; a raw post does not.
+        from anthropic.resources.messages import DEPRECATED_MODELS
+
+        if end := DEPRECATED_MODELS.get(self.model):
+            text = f"{self.name} reaches its end of life on {end}. Choose a newer model."
+            warnings.warn(text, DeprecationWarning, stacklevel=_callers_level())
+
     # --- requests ---------------------------------------------------------------------------------------------------
 
     def encode_tools(self, tools: Sequence[Offered]) -> bytes:
         """The tool list, as JSON; b"" for none."""
-        return dump([wire_tool(t) for t in tools]) if tools else b""
+        return dump([for_claude(t) for t in tools]) if tools else b""
 
     def encode_message(self, message: Message) -> bytes:
         """One message, as JSON; b"" where there is nothing that Claude may be shown."""
@@ -210,6 +211,14 @@ class AnthropicMessages(SDKCarrier):
     def accumulator(self) -> MessageStream:
         """For the answer to one streamed request."""
         return MessageStream(self.name)
+
+
+def _callers_level() -> int:
+    """How far up the code stands that started the run: a warning is shown for it, not for us."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("toolsmith", "contextlib"):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _block(part: Part) -> dict[str, Any] | None:

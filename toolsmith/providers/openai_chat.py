@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolsmith._feedback import FEEDBACK
+from toolsmith._tool_dicts import for_chat
 from toolsmith.messages import Message, Refusal, Reply, Request, Text, ToolCall, ToolOutput
 from toolsmith.providers._chat_answers import read_completion, server_id
 from toolsmith.providers._chat_stream import ChatStream
 from toolsmith.providers._http import SDKCarrier
-from toolsmith.providers._wire import check_settings, dump, joined, obj, replayable_arguments
+from toolsmith.providers._wire import HEADERS, check_settings, dump, joined, obj, replayable_arguments
 
 if TYPE_CHECKING:
     from toolsmith.dialects import Offered, Service
@@ -34,28 +35,17 @@ _KNOWN = frozenset(
 _OURS = {
     "model": "Agent(model)",
     "messages": "Agent.run(message_history=...)",
-    "tool_choice": "the run",
+    "tool_choice": "the run itself",
     "parallel_tool_calls": "Agent(parallel_tool_calls=...)",
     "stream": "Agent.run or Agent.run_stream",
-    "n": "a run follows one answer",
-    "extra_headers": "with the model's own settings, not with one request",
 }
-_WRONG = {"max_output_tokens": "on Chat Completions it is called max_completion_tokens, on many servers max_tokens"}
+_WRONG = {
+    "max_output_tokens": "on Chat Completions it is called max_completion_tokens, on many servers max_tokens",
+    "n": "a run follows one answer",
+    "extra_headers": HEADERS,
+}
 # The SDK refuses to start without a key, and most servers of one's own want none.
 _NO_KEY = "no-key-needed"
-
-
-def wire_tool(offered: Offered) -> dict[str, Any]:
-    """One tool as Chat Completions takes it (openai/types/shared_params/function_definition.py)."""
-    return {
-        "type": "function",
-        "function": {
-            "name": offered.spec.name,
-            "description": offered.spec.description,
-            "parameters": offered.schema,
-            "strict": offered.strict,
-        },
-    }
 
 
 def create(model: str, settings: ModelSettings) -> OpenAIChat:
@@ -114,7 +104,7 @@ class OpenAIChat(SDKCarrier):
 
     def encode_tools(self, tools: Sequence[Offered]) -> bytes:
         """The tool list, as JSON; b"" for none."""
-        return dump([wire_tool(t) for t in tools]) if tools else b""
+        return dump([for_chat(t) for t in tools]) if tools else b""
 
     def encode_message(self, message: Message) -> bytes:
         """One message as wire messages, joined by commas; b"" where there is nothing that this API may be shown."""

@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolsmith._feedback import FEEDBACK
+from toolsmith._tool_dicts import for_responses
 from toolsmith.messages import Message, Part, Refusal, Reply, Request, Text, ToolCall, ToolOutput
 from toolsmith.providers._http import SDKCarrier
 from toolsmith.providers._responses_answers import ResponseStream, read_response
-from toolsmith.providers._wire import check_settings, dump, joined, obj, wire_id
+from toolsmith.providers._wire import HEADERS, check_settings, dump, joined, obj, wire_id
 
 if TYPE_CHECKING:
     from toolsmith.dialects import Offered, Service
@@ -33,12 +34,12 @@ _OURS = {
     "model": "Agent(model)",
     "input": "Agent.run(message_history=...)",
     "instructions": "Agent(instructions=...)",
-    "tool_choice": "the run",
+    "tool_choice": "the run itself",
     "parallel_tool_calls": "Agent(parallel_tool_calls=...)",
     "stream": "Agent.run or Agent.run_stream",
-    "extra_headers": "with the model's own settings, not with one request",
 }
 _WRONG = {
+    "extra_headers": HEADERS,
     "max_tokens": "on the Responses API it is called max_output_tokens",
     "max_completion_tokens": "on the Responses API it is called max_output_tokens",
     "reasoning_effort": "on the Responses API it is reasoning={'effort': ...}",
@@ -48,20 +49,6 @@ _WRONG = {
 _REASONING = "reasoning.encrypted_content"
 # Models that do not reason answer 400 to a request for encrypted reasoning.
 _UNREASONING = re.compile(r"(?:ft:)?(?:gpt-3|gpt-4|chatgpt-4)|.*-chat(?:-latest)?$")
-
-
-def wire_tool(offered: Offered) -> dict[str, Any]:
-    """One tool as the Responses API takes it (openai/types/responses/function_tool_param.py).
-
-    `strict` is never left out: without it the service makes a schema strict by itself where it can.
-    """
-    return {
-        "type": "function",
-        "name": offered.spec.name,
-        "description": offered.spec.description,
-        "parameters": offered.schema,
-        "strict": offered.strict,
-    }
 
 
 def create(model: str, settings: ModelSettings) -> OpenAIResponses:
@@ -105,7 +92,7 @@ class OpenAIResponses(SDKCarrier):
 
     def encode_tools(self, tools: Sequence[Offered]) -> bytes:
         """The tool list, as JSON; b"" for none."""
-        return dump([wire_tool(t) for t in tools]) if tools else b""
+        return dump([for_responses(t) for t in tools]) if tools else b""
 
     def encode_message(self, message: Message) -> bytes:
         """One message as items, joined by commas; b"" where there is nothing that this API may be shown."""
