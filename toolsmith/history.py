@@ -4,8 +4,8 @@
     ...
     agent.run_sync("And tomorrow?", message_history=load_messages(text))
 
-The JSON holds what the user, the model and the tools said, and beside each turn the service's own items as it sent them.
-It may hold encrypted reasoning and whatever the tools returned: keep it where you keep such data.
+The JSON holds what the user, the model and the tools said, and beside each turn the service's own items as it sent
+them. It may hold encrypted reasoning and whatever the tools returned: keep it where you keep such data.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _load(data: Any, where: str) -> Message:
         if not isinstance(api, str) or not isinstance(items, str):
             raise HistoryError(f"{where}.native: must have the texts 'api' and 'items'.")
         native = Native(api, items.encode("utf-8"))
-    return Message(role, loaded, native)
+    return Message(cast("Role", role), loaded, native)
 
 
 def _load_part(data: Any, where: str) -> Part:
