@@ -22,7 +22,10 @@ MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 50
 
 LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
-    ("words that everything is said in", frozenset({"errors", "messages", "limits", "events", "_runresult"})),
+    (
+        "words that everything is said in",
+        frozenset({"errors", "messages", "limits", "events", "history", "_runresult"}),
+    ),
     (
         "types, schemas and JSON text",
         frozenset(
@@ -73,7 +76,7 @@ LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
         ),
     ),
     ("one call, carried out", frozenset({"_invoke", "_invoke_blocking", "_job", "_settle", "_workers"})),
-    ("tools", frozenset({"_arguments", "_definition", "_feedback", "_results", "tool", "registry"})),
+    ("tools", frozenset({"_arguments", "_definition", "_feedback", "_results", "tool", "_decorator", "registry"})),
     ("the run", frozenset({"_loop"})),
     ("carrying it out", frozenset({"_drive", "_line", "_retry", "_run", "providers"})),
     ("services and settings", frozenset({"providers.*", "config"})),

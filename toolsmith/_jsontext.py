@@ -31,7 +31,7 @@ _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _BRACKET = re.compile(r"[\[\]{}]")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 # What may be left of a last token when the text ends in the middle of it.
-_LAST_TOKEN = re.compile(r'"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+\\?|[-+.0-9eE]*|\\?u?[0-9a-fA-F]{0,3}')
+_LAST_TOKEN = re.compile(r'"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+\\?|[-+.0-9eE]*|\\?u?[0-9a-fA-F]{0,4}')
 _WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 _PYTHON_WORDS = ("True", "False", "None", "undefined")
 

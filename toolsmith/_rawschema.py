@@ -45,7 +45,7 @@ def contract(parameters: object, *, name: str, origin: str = "") -> RawContract:
     Raises:
         DefinitionError: it is no such schema; every problem found, with its place and the way out.
     """
-    where = f"Tool {name!r}{f' ({origin})' if origin else ''}"
+    where = f"{origin}: tool {name!r}" if origin else f"Tool {name!r}"
     if not isinstance(parameters, Mapping):
         raise DefinitionError(
             f"{where}: parameters= takes a JSON Schema as a dict, such as "

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final, cast
 
-from toolsmith._jsontext import Parsed, parse
+from toolsmith._jsontext import Exact, Parsed, parse
 from toolsmith._problems import ABSENT, Findings, Kind, Path, Problem, Repair, RepairKind, Schema
 from toolsmith._shapes import (
     JsonType,
@@ -36,6 +37,7 @@ _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,4299})")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _BOOLEANS = {"true": True, "false": False}
 _INFINITY = float("inf")
+_EXACT_BELOW = 2.0**53
 
 
 @dataclass(slots=True)
@@ -78,7 +80,7 @@ class Reader:
             self._say("forbidden", path, value, node)
             return value
         if kind == "number" and "number" not in facts.types and "integer" in facts.types and value.is_integer():
-            value, kind = int(value), "integer"  # 5.0 is an integer to JSON Schema
+            value, kind = _whole(value), "integer"  # 5.0 is an integer to JSON Schema
         if kind not in facts.types:
             return self._wrong_type(node, value, path, facts.types, optional)
         if kind == "string" and facts.closed is not None and value not in facts.closed:
@@ -322,6 +324,11 @@ class Reader:
                     if self._shapes.types(member) <= {"string"} and (closed := self._shapes.closed_strings(member)):
                         found[name] = closed
         return found
+
+
+def _whole(number: float) -> int:
+    """The integer that was written: 1e23 is that, though the float is less by some millions."""
+    return int(number) if isinstance(number, Exact) or abs(number) < _EXACT_BELOW else int(Decimal(repr(number)))
 
 
 def _distance(problems: Sequence[Problem], path: Path) -> tuple[int, int]:

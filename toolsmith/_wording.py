@@ -103,6 +103,7 @@ class Wording:
         return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
 
     def counted(self, count: int | float, noun: str) -> str:
+        """A number of things: "1 item", "2,000 items"."""
         return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
     # ---- what is accepted
@@ -296,7 +297,8 @@ class Wording:
         """What was mended, for the model; a few examples where it was much."""
         notes = tuple(self._repair(r) for r in repairs[:_NOTES])
         if len(repairs) > _NOTES:
-            notes += (f"{len(repairs) - _NOTES:,} more values were mended in the same way.",)
+            more = self.counted(len(repairs) - _NOTES, "more value")
+            notes += (f"{more} {'was' if len(repairs) == _NOTES + 1 else 'were'} mended in the same way.",)
         return notes
 
     def _repair(self, repair: Repair) -> str:
