@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from own_modules import forgotten
 
 from toolsmith import __version__
 from toolsmith.cli import main
@@ -74,10 +75,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in ("TOOLSMITH_MODEL", "TOOLSMITH_CONFIG", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SHOP_API_KEY", "sk-shop-0123456789")
-    path = list(sys.path)
-    yield tmp_path
-    sys.path[:] = path
-    sys.modules.pop("shop", None)
+    with forgotten(tmp_path):
+        yield tmp_path
 
 
 class Shop:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from own_modules import forgotten
 
 from toolsmith import ConfigError, DefinitionError, Limits, ModelSettings, config
 from toolsmith.config import Config
@@ -48,12 +49,8 @@ def _clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TOOLSMITH_MODEL", raising=False)
     monkeypatch.delenv("TOOLSMITH_CONFIG", raising=False)
-    modules, path = set(sys.modules), list(sys.path)
-    yield
-    sys.path[:] = path
-    for name in set(sys.modules) - modules:
-        if str(tmp_path) in str(getattr(sys.modules[name], "__spec__", "")):
-            del sys.modules[name]
+    with forgotten(tmp_path):
+        yield
 
 
 def write(text: str | bytes, name: str = "toolsmith.toml") -> Path:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import get_args
 
 import pytest
 
@@ -31,6 +32,7 @@ from toolsmith import (
     ToolResult,
     ToolsmithError,
     Usage,
+    events,
 )
 
 ROOT = Path(__file__).parent.parent
@@ -66,6 +68,13 @@ def test_type_checkers_see_what_python_gives() -> None:
     assert set(typed) | {"__version__"} == set(toolsmith.__all__)
     for name, module in typed.items():
         assert getattr(toolsmith, name) is getattr(importlib.import_module(module), name), name
+
+
+def test_every_event_is_exported() -> None:
+    """An observer matches on them."""
+    names = {kind.__name__ for kind in get_args(events.Event)}
+    assert names <= set(toolsmith.__all__)
+    assert names == {n for n, v in vars(events).items() if inspect.isclass(v) and v.__module__ == events.__name__}
 
 
 def test_all_is_sorted_and_names_nothing_twice() -> None:

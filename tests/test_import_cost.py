@@ -31,7 +31,10 @@ HEAVY = frozenset(
         "msgspec",
     }
 )
-"""Each costs more than all of toolsmith, and most programs need a few of them."""
+"""Each costs more than the names of toolsmith, and most programs need a few of them."""
+
+SCHEMAS = frozenset({"pydantic", "pydantic_core", "annotated_types", "asyncio", "ssl", "logging"})
+"""Needed as soon as there is a tool; a module that only names `Agent` and `tool` does not pay for them."""
 
 
 def loaded(code: str) -> set[str]:
@@ -48,10 +51,15 @@ def before() -> set[str]:
     return loaded("pass")
 
 
+def test_the_names_alone_load_no_schemas(before: set[str]) -> None:
+    """What keeps `from toolsmith import Agent, tool` below the cost of `import pydantic`."""
+    roots = {name.split(".")[0] for name in loaded("from toolsmith import Agent, tool") - before}
+    assert not roots & (HEAVY | SCHEMAS)
+
+
 @pytest.mark.parametrize(
     "code",
     [
-        "from toolsmith import Agent, tool",
         "from toolsmith import *",
         "from toolsmith import Agent\nAgent('anthropic:claude-opus-5-5')",
         "from toolsmith import tool\n@tool\ndef add(a: int, b: int = 2) -> int:\n    return a + b\nadd.input_schema",

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     )
     from toolsmith.providers import ModelSettings, Provider
     from toolsmith.registry import ToolRegistry
+    from toolsmith.streams import RunStream, SyncRunStream
     from toolsmith.tool import Tool
 
 # module -> the names that come from it
@@ -136,6 +137,7 @@ _SOURCES: dict[str, tuple[str, ...]] = {
     ),
     "providers": ("ModelSettings", "Provider"),
     "registry": ("ToolRegistry",),
+    "streams": ("RunStream", "SyncRunStream"),
     "tool": ("Tool",),
 }
 _MODULE_OF = {name: module for module, names in _SOURCES.items() for name in names}
@@ -172,7 +174,9 @@ __all__ = [
     "RunError",
     "RunResult",
     "RunStarted",
+    "RunStream",
     "StrictDemoted",
+    "SyncRunStream",
     "Text",
     "TextDelta",
     "Tool",

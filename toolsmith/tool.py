@@ -24,7 +24,6 @@ from typing_extensions import Unpack
 from toolsmith import _arguments, _results, _tool_dicts
 from toolsmith._arguments import Checked
 from toolsmith._context import RunContext
-from toolsmith._decorator import tool
 from toolsmith._definition import (
     Definition,
     bound_to,
@@ -50,7 +49,7 @@ from toolsmith.messages import ToolCall, ToolResult, ToolSpec
 if TYPE_CHECKING:
     from toolsmith.dialects import Offered, Service, StrictReport
 
-__all__ = ["Checked", "RunContext", "Tool", "ToolOptions", "tool"]
+__all__ = ["Checked", "RunContext", "Tool", "ToolOptions"]
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")

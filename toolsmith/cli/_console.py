@@ -20,6 +20,7 @@ from toolsmith.errors import ConfigError, DefinitionError, ProviderError
 from toolsmith.events import (
     ArgumentsRepaired,
     Event,
+    HistoryMended,
     LimitReached,
     ModelSwitched,
     ReasoningDelta,
@@ -148,6 +149,8 @@ class PeopleView:
         match event:
             case RunStarted():
                 self._numbers.clear()
+            case HistoryMended(notes):
+                self.note(f"the history was put in order: {'; '.join(notes)}", "yellow")
             case ToolCallReady(call):
                 # Kept by the object: services do send one id for several calls of a turn.
                 number = self._numbers.setdefault(id(call), len(self._numbers) + 1)
@@ -275,6 +278,8 @@ def _content(event: Event) -> dict[str, Any] | None:
             return None
         case RunStarted(agent, model, prompt):
             return {"agent": agent, "model": model, "prompt": prompt}
+        case HistoryMended(notes):
+            return {"notes": notes}
         case TextDelta(text) | ReasoningDelta(text):
             return {"text": text}
         case ToolCallStarted(call_id, name):
