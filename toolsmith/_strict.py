@@ -21,12 +21,12 @@ from toolsmith._decoders import (
     live_definitions,
     pruned,
 )
+from toolsmith._first_keys import clashes
 from toolsmith._jsonschema import ANNOTATIONS, TOLD, Graph, Loss, Node, as_list, def_name
 from toolsmith._merge import UnmergeableError, branches_of, flatten, join_descriptions
 from toolsmith._rules import Rules, plain_pattern
 from toolsmith._wire import (
     Wire,
-    distinct_first_keys,
     literal,
     literal_types,
     nullable,
@@ -86,6 +86,9 @@ class _Compiler:
             self._decoders[name] = pruned(decoder, live)
         for path, what in ambiguities(self._decoders.values(), self._schemas):
             self.lose(path, what)
+        if self.rules.first_keys:
+            for path in clashes(self._schemas):
+                self.lose(path, "has alternatives that begin with the same member: give each a constant of its own")
         schema = dict(root.schema)
         if len(self._schemas) > 1:
             schema["$defs"] = {name: s for name, s in self._schemas.items() if name != "#"}
@@ -249,11 +252,7 @@ class _Compiler:
             return self.refuse(path, "can have no value")
         if "oneOf" in node and "discriminator" not in node:
             self.lose(path, "`oneOf` is sent as `anyOf`", fatal=False)
-        if self.rules.first_keys and len(branches) > 1:
-            ordered = distinct_first_keys(branches, self.graph)
-            if isinstance(ordered, str):
-                return self.refuse(path, ordered)
-            branches = ordered
+        branches = self._without_twins(branches, path)
         lists = any(self._is_list(b) for b in branches)
         made: list[tuple[Node, Wire]] = []
         for branch in branches:
@@ -270,6 +269,14 @@ class _Compiler:
         if any(w.decoder for _, w in made):
             decoder = UnionDecoder(tuple(Branch(s, w.decoder) for s, w in made), self._schemas, path)
         return self.wire(union([s for s, _ in made]), node, decoder)
+
+    def _without_twins(self, branches: list[Node], path: str) -> list[Node]:
+        """A named tuple may be sent as an object or as a list: the object alone says all, and says the names."""
+        objects = [list(b.get("properties", {}).values()) for b in map(self.graph.solid, branches)]
+        kept = [b for b in branches if not (p := as_list(self.graph.solid(b).get("prefixItems"))) or p not in objects]
+        if len(kept) < len(branches):
+            self.lose(path, "is sent as an object, not also as a list", fatal=False)
+        return kept
 
     def _is_list(self, branch: Node) -> bool:
         solid = self.graph.solid(branch)

@@ -108,7 +108,7 @@ class Dialect(Protocol):
 @dataclass(frozen=True, slots=True)
 class _StrictDialect:
     name: str
-    rules: Rules
+    rules: Rules = field(repr=False)
     strict: bool = True
 
     def encode(self, schema: Mapping[str, Any]) -> Encoded:
@@ -123,7 +123,7 @@ class _StrictDialect:
 @dataclass(frozen=True, slots=True)
 class _LooseDialect:
     name: str
-    rules: LooseRules
+    rules: LooseRules = field(repr=False)
     strict: bool = False
 
     def encode(self, schema: Mapping[str, Any]) -> Encoded:

@@ -1,0 +1,190 @@
+"""The laws of dialects, over generated types and values, with two outside judges: jsonschema and llguidance.
+
+`TOOLSMITH_EXAMPLES` sets how many examples each law is tried on (2,000 in continuous integration).
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from as_sent import Sender, in_schema_order, places, valid, with_null_defaults
+from generated_types import Drawn, signatures
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+from llguidance import LLMatcher, LLTokenizer
+
+from toolsmith.dialects import (
+    CLAUDE_LOOSE,
+    CLAUDE_STRICT,
+    COMPATIBLE_LOOSE,
+    COMPATIBLE_STRICT,
+    LOCAL_STRICT,
+    OPENAI_LOOSE,
+    OPENAI_STRICT,
+    Dialect,
+    DialectError,
+    Encoded,
+)
+from toolsmith.testing import judges
+
+laws = settings(
+    max_examples=int(os.environ.get("TOOLSMITH_EXAMPLES", "60")),
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+)
+
+STRICT = [OPENAI_STRICT, CLAUDE_STRICT, COMPATIBLE_STRICT, LOCAL_STRICT]
+LOOSE = [OPENAI_LOOSE, CLAUDE_LOOSE, COMPATIBLE_LOOSE]
+NULLS = {OPENAI_STRICT.name, COMPATIBLE_STRICT.name}
+TOKENS: Any = LLTokenizer("byte")
+Matcher: Any = LLMatcher
+
+
+def forms(drawn: Drawn, dialects: Sequence[Dialect]) -> Iterator[tuple[Dialect, Encoded]]:
+    """The drawn schema in each of the modes in which it has a form."""
+    for dialect in dialects:
+        encoded = dialect.encode(drawn.schema)
+        note(f"{dialect.name}: {json.dumps(encoded.schema)} {[str(loss) for loss in encoded.losses]}")
+        if not encoded.fatal:
+            yield dialect, encoded
+
+
+def sent(drawn: Drawn, dialect: Dialect) -> Any:
+    """The drawn arguments as the model of this mode sends them."""
+    return Sender(drawn.schema, nulls=dialect.name in NULLS).send(drawn.arguments)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal in JSON and in type: true is not 1, and 1 is not 1.0; the order of members does not matter."""
+    return json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True)
+
+
+def grammar_accepts(schema: Any, value: Any) -> str:
+    """ "" where a constrained sampler under this schema could have written the value, byte by byte; else why not."""
+    matcher = Matcher(TOKENS, Matcher.grammar_from_json_schema(json.dumps(schema)), log_level=0)
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    taken = matcher.try_consume_tokens(list(text.encode()))
+    return "" if taken == len(text.encode()) and matcher.is_accepting() else f"stops after {text.encode()[:taken]!r}"
+
+
+@laws
+@given(drawn=signatures())
+def test_what_a_strict_model_sends_comes_back_unchanged(drawn: Drawn) -> None:
+    """decode(as sent) is the value, in JSON and in type; absent and null stay apart unless null is the default."""
+    for dialect, encoded in forms(drawn, STRICT):
+        wire = sent(drawn, dialect)
+        back = dialect.decode(wire, drawn.schema)
+        expected = drawn.arguments
+        if dialect.name in NULLS:
+            expected = with_null_defaults(drawn.arguments, drawn.schema)
+        assert same(back, expected), f"{dialect.name}: {wire} came back as {back}"
+        assert not encoded.exact or same(wire, back)
+
+
+@laws
+@given(drawn=signatures())
+def test_wire_schemas_take_what_is_sent(drawn: Drawn) -> None:
+    """Judge: jsonschema. Each admitted value, as sent, is valid under the wire schema, loose or strict."""
+    for dialect, encoded in forms(drawn, [*STRICT, *LOOSE]):
+        wire = sent(drawn, dialect) if dialect.strict else drawn.arguments
+        assert valid(encoded.schema, wire), dialect.name
+        if not dialect.strict:
+            assert same(dialect.decode(wire, drawn.schema), drawn.arguments)
+
+
+@laws
+@given(drawn=signatures())
+def test_a_constrained_sampler_can_write_what_is_sent(drawn: Drawn) -> None:
+    """Judge: llguidance. Each strict schema compiles, and the bytes of each admitted value pass its matcher."""
+    for dialect, encoded in forms(drawn, STRICT):
+        grammar = Matcher.grammar_from_json_schema(json.dumps(encoded.schema))
+        assert Matcher.validate_grammar(grammar, TOKENS) == "", dialect.name
+        wire = in_schema_order(sent(drawn, dialect), encoded.schema, encoded.schema)
+        assert grammar_accepts(encoded.schema, wire) == "", dialect.name
+
+
+@laws
+@given(drawn=signatures())
+def test_strict_schemas_are_inside_the_services_subset(drawn: Drawn) -> None:
+    """Judge: the rules as `toolsmith.testing` reads them, which share nothing with the dialects."""
+    for dialect, encoded in forms(drawn, STRICT):
+        assert judges.schema_problems(encoded.schema) == []
+        if dialect in (OPENAI_STRICT, COMPATIBLE_STRICT):
+            assert judges.openai_strict_problems(encoded.schema) == []
+        elif dialect is CLAUDE_STRICT:
+            assert judges.claude_strict_problems(encoded.schema) == []
+    for _, encoded in forms(drawn, LOOSE):
+        assert judges.openai_problems(encoded.schema) == []
+
+
+@laws
+@given(drawn=signatures())
+def test_encoding_leaves_its_input_alone_and_is_deterministic(drawn: Drawn) -> None:
+    """The same input gives the same bytes, and stays as it was, as do the arguments that are decoded."""
+    before = copy.deepcopy(drawn.schema)
+    for dialect in [*STRICT, *LOOSE]:
+        first, second = dialect.encode(drawn.schema), dialect.encode(copy.deepcopy(drawn.schema))
+        assert drawn.schema == before
+        assert json.dumps(first.schema) == json.dumps(second.schema)
+        assert first == second
+        wire = sent(drawn, dialect) if dialect.strict and not first.fatal else drawn.arguments
+        kept = copy.deepcopy(wire)
+        dialect.decode(wire, drawn.schema)
+        assert wire == kept
+
+
+@laws
+@given(drawn=signatures())
+def test_encoding_twice_changes_no_meaning(drawn: Drawn) -> None:
+    """A wire schema, read as a neutral one, still takes what it took; where all is required, just as it is."""
+    for dialect, encoded in forms(drawn, [*STRICT, *LOOSE]):
+        wire = sent(drawn, dialect) if dialect.strict else drawn.arguments
+        again = dialect.encode(encoded.schema)
+        if dialect.name in NULLS or dialect in LOOSE:
+            assert not again.fatal
+            assert again.exact
+            assert valid(again.schema, wire)
+            assert json.dumps(dialect.encode(again.schema).schema) == json.dumps(again.schema)
+
+
+@laws
+@given(drawn=signatures(), data=st.data())
+def test_what_the_wire_lets_through_is_valid(drawn: Drawn, data: st.DataObject) -> None:
+    """A value that was spoilt on its way and still passes a wire schema without losses is valid when decoded."""
+    for dialect, encoded in forms(drawn, STRICT):
+        spoilt = spoil(sent(drawn, dialect), data)
+        if encoded.losses or not valid(encoded.schema, spoilt):
+            continue
+        try:
+            back = dialect.decode(spoilt, drawn.schema)
+        except DialectError:
+            continue  # a key twice, or a hole in a tuple: the model is told
+        assert valid(drawn.schema, back), f"{dialect.name}: {spoilt} came back as {back}"
+
+
+def spoil(value: Any, data: st.DataObject) -> Any:
+    """The value with one place in it replaced, removed or doubled."""
+    value = copy.deepcopy(value)
+    path = data.draw(st.sampled_from(sorted(places(value), key=repr)))
+    junk = data.draw(st.sampled_from([None, True, 0, 1.5, "red", "omit", "x", [], {}, {"omit": True}, {"key": "a"}]))
+    if not path:
+        return junk
+    holder = value
+    for step in path[:-1]:
+        holder = holder[step]
+    match data.draw(st.sampled_from(["replace", "remove", "double"])):
+        case "replace":
+            holder[path[-1]] = junk
+        case "remove":
+            del holder[path[-1]]
+        case _ if isinstance(holder, list):
+            holder.append(copy.deepcopy(holder[path[-1]]))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+        case _:
+            holder["another"] = junk
+    return value
