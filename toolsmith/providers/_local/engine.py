@@ -108,9 +108,9 @@ class Embedder:
     def __init__(self) -> None:
         require()
         import numpy as np
-        from safetensors.numpy import load_file
         from tokenizers import Tokenizer
 
+        load_file: Any = import_module("safetensors.numpy").load_file
         vectors, tokenizer = _file(*_VECTORS), _file(*_TOKENIZER)
         if vectors is None or tokenizer is None:
             raise ConfigError("The installed wordllama has no weights inside. Install it anew: " + INSTALL[0])
@@ -124,9 +124,9 @@ class Embedder:
         ids = self._tokenizer.encode(text, add_special_tokens=False).ids
         self.tokens_in += len(ids)
         if not ids:
-            return np.zeros(self._vectors.shape[1], dtype=np.float32)
+            return np.zeros_like(self._vectors[0])
         mean = self._vectors[np.minimum(ids, len(self._vectors) - 1)].mean(axis=0)
-        return mean / max(float(np.linalg.norm(mean)), 1e-9)
+        return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+LONGEST_REQUEST = 4_000
+"""Characters of a request that are read; a model this small makes nothing of more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Done:
@@ -20,15 +23,10 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """The request at hand and the calls made for it so far.
-
-    Attributes:
-        before: what the user said earlier, oldest first.
-    """
+    """The request at hand and the calls made for it so far."""
 
     request: str
     done: tuple[Done, ...] = ()
-    before: tuple[str, ...] = ()
 
     def known(self) -> dict[str, Any]:
         """Values of this episode by name: arguments of calls that went well, then what those calls returned."""
@@ -71,7 +69,7 @@ def read(messages: Sequence[Mapping[str, Any]]) -> Episode:
             case _:
                 pass
         behind_results = message.get("role") == "tool"
-    return Episode(asked[-1] if asked else "", tuple(done), tuple(asked[:-1]))
+    return Episode(asked[-1][:LONGEST_REQUEST] if asked else "", tuple(done))
 
 
 def data(text: str) -> Any:

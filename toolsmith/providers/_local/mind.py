@@ -28,14 +28,13 @@ Arguments: {"file": "notes.md", "source": "drafts", "destination": "archive"}
 
 """
 _LONGEST_ANSWER = 200
-_LONGEST_REQUEST = 4_000
 _CHAT = "<|im_start|>{role}\n{text}<|im_end|>\n"
 
 
 def prompt(text: str, tool: Tool) -> str:
     """What the language model reads before it fills an argument in."""
     lead = " ".join(tool.lead.split())[:300]
-    return f"{_EXAMPLES}Request: {text[:_LONGEST_REQUEST]}\nTool: {tool.name}. {lead}\nArguments: "
+    return f"{_EXAMPLES}Request: {text}\nTool: {tool.name}. {lead}\nArguments: "
 
 
 def answer(body: bytes, models: Models, ticket: Ticket, tell: Callable[[bytes], None] | None = None) -> bytes:
@@ -111,7 +110,7 @@ def _chat(
     most = int(settings.get("max_tokens") or _LONGEST_ANSWER)
     text = _CHAT.format(role="system", text=request.get("instructions") or "You are a helpful assistant.")
     for message in messages[-8:]:
-        text += _CHAT.format(role=message["role"], text=_words(message)[:_LONGEST_REQUEST])
+        text += _CHAT.format(role=message["role"], text=_words(message)[: episode.LONGEST_REQUEST])
     text += "<|im_start|>assistant\n"
 
     def heard(piece: str) -> None:

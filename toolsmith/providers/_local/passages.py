@@ -93,7 +93,7 @@ def _spans(f: Field, source: Source, *, free: bool, strictness: int) -> list[Spa
         return apart
     spans, own = list(quoted), stems(f.name)
     for span in reading.runs(_LONGEST_FREE if free else _LONGEST_SLOT):
-        inner = [w for w in reading.words if w.start >= span.start and w.end <= span.end]
+        inner = reading.words[span.first : span.last + 1]
         if not source.free(span.start, span.end):
             continue
         if strictness >= 1 and (not _is_whole(span, reading, source) or (not free and not _is_phrase(span, inner))):
@@ -129,7 +129,7 @@ def _names_deed(word: Word, source: Source) -> bool:
     return not name and not word.text[0].isdigit() and stem(word.text) in source.vocabulary
 
 
-def _is_phrase(span: Span, words: list[Word]) -> bool:
+def _is_phrase(span: Span, words: Sequence[Word]) -> bool:
     """Whether a run is one noun phrase: no preposition inside, unless it is a name ("Blue in Green"), no comma."""
     if "," in span.text:
         return False
@@ -141,9 +141,7 @@ def _is_phrase(span: Span, words: list[Word]) -> bool:
 
 def _is_whole(span: Span, reading: Reading, source: Source) -> bool:
     """Whether a run does not cut a name in two ("New" of "New York", "12" of "12 Main Street")."""
-    words = reading.words
-    first = next(i for i, w in enumerate(words) if w.start == span.start)
-    last = next(i for i, w in enumerate(words) if w.end == span.end)
+    words, first, last = reading.words, span.first, span.last
     return not (
         (first > 0 and _glued(words[first - 1], words[first], reading, source))
         or (last + 1 < len(words) and _glued(words[last], words[last + 1], reading, source))

@@ -28,7 +28,7 @@ _STRONG_CUT = re.compile(
     r"\s*(?:[,;.?!]?\s+(?:and\s+)?(?:then|afterwards|after that)\s*,?\s+|;\s+|[.?!]\s+(?:and\s+|also\s+)?)"
 )
 _WEAK_CUT = re.compile(r",?\s+and\s+(?:also\s+)?|,\s+(?:also\s+)?")
-_PRONOUN = re.compile(r"\b(?:it|that|this one|that one|them|this)\b", re.IGNORECASE)
+_PRONOUN = re.compile(r"\b(?:it|them|this one|that one)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

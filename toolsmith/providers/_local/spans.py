@@ -62,12 +62,14 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A candidate for a string argument."""
+    """A candidate for a string argument; a run of words knows the first and the last of them by number."""
 
     text: str
     start: int
     end: int
     quoted: bool = False
+    first: int = -1
+    last: int = -1
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ class Reading:
                 continue
             for j in range(i, min(i + longest, len(words))):
                 if self._may_end(j, i) and not self._cuts_quote(first.start, words[j].end):
-                    spans.append(Span(text[first.start : words[j].end], first.start, words[j].end))
+                    spans.append(Span(text[first.start : words[j].end], first.start, words[j].end, first=i, last=j))
                 if words[j].breaks:
                     break
         return spans

@@ -21,8 +21,8 @@ from toolsmith.messages import Message, Text, ToolCall, ToolOutput
 
 
 def packed(value: Any) -> bytes:
-    """Compact JSON."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    """Compact JSON; half a character (a lone surrogate) becomes a question mark."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def message(given: Message) -> bytes:
