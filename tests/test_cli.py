@@ -181,6 +181,7 @@ class TestRun:
         assert main(["run", "shop:refund", "--profile", "fast", "Do it."]) == 0
         err = capsys.readouterr().err
         assert "raised RuntimeError: the key was [secret]" in err
+        assert "Tool refund failed (reference" in err
         assert "Traceback" not in err
         assert "sk-shop" not in err
 

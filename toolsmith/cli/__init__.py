@@ -59,7 +59,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     verb = verbs[words[0]]
     # Not through the parent: only so may options stand between references and prompt.
     options = verb.parse_intermixed_args(words[1:])
-    _set_up_logging(verbose=options.verbose)
     try:
         return _run(options) if words[0] == "run" else _chat(options)
     except _UsageError as error:
@@ -180,7 +179,8 @@ def _with_agent(
             instructions=options.instructions,
         )
         try:
-            return work(assemble(wishes, view), view)
+            with _log_shown(view, verbose=options.verbose):
+                return work(assemble(wishes, view), view)
         except (ToolsmithError, KeyboardInterrupt) as error:
             code = _exits.of_error(error)
             view.failed(error, exit_code=code)
@@ -217,11 +217,32 @@ def _answers_only(*, redirect: bool) -> Generator[TextIO]:
             os.dup2(answers.fileno(), 1)
 
 
-def _set_up_logging(*, verbose: bool) -> None:
-    log = logging.getLogger("toolsmith")
+class _Notes(logging.Handler):
+    """Shows the log in the trace, a line each: a tool's stack trace is for those who ask for it."""
+
+    def __init__(self, view: View) -> None:
+        super().__init__(logging.WARNING)
+        self._view = view
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._view.note(record.getMessage())
+
+
+@contextmanager
+def _log_shown(view: View, *, verbose: bool) -> Generator[None]:
+    handler: logging.Handler
     if verbose:
-        logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
-        log.setLevel(logging.DEBUG)
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     else:
-        # Without a handler, Python would print errors of tools, which the trace shows already.
-        log.addHandler(logging.NullHandler())
+        handler = _Notes(view)
+    log = logging.getLogger("toolsmith")
+    log.addHandler(handler)
+    level = log.level
+    if verbose:
+        log.setLevel(logging.DEBUG)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)

@@ -16,7 +16,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, assert_never, cast
 
 from toolsmith.cli import _exits
-from toolsmith.errors import ConfigError, DefinitionError, ProviderError
+from toolsmith.errors import ConfigError, DefinitionError, ProviderError, ToolError
 from toolsmith.events import (
     ArgumentsRepaired,
     Event,
@@ -149,8 +149,6 @@ class PeopleView:
         match event:
             case RunStarted():
                 self._numbers.clear()
-            case HistoryMended(notes):
-                self.note(f"the history was put in order: {'; '.join(notes)}", "yellow")
             case ToolCallReady(call):
                 # Kept by the object: services do send one id for several calls of a turn.
                 number = self._numbers.setdefault(id(call), len(self._numbers) + 1)
@@ -174,8 +172,10 @@ class PeopleView:
                 )
             case LimitReached(limit, _):
                 self.note(f"The run's {limit.replace('_', ' ')} is reached; one last turn for the answer.", "yellow")
-            case TextDelta() | ReasoningDelta() | ToolCallStarted() | ToolArgumentsDelta() | TurnEnded() | RunEnded():
-                pass
+            case TextDelta() | ReasoningDelta() | ToolCallStarted() | ToolArgumentsDelta():
+                pass  # comes again in whole
+            case TurnEnded() | RunEnded() | HistoryMended():
+                pass  # `ended` tells, and the log
             case _:
                 assert_never(event)
 
@@ -187,7 +187,8 @@ class PeopleView:
         told = _plain(event.result.data) if event.result.success else event.result.error or ""
         for line in _head(self._short(told, RESULT_CHARS).splitlines()):
             self.note(f"      {line}")
-        if event.exception is not None:
+        # What a tool raises for the model to read stands there already.
+        if event.exception is not None and not isinstance(event.exception, ToolError):
             words = self._short(str(event.exception), ARGUMENT_CHARS)
             self.note(f"      raised {type(event.exception).__name__}: {words}", "red")
 
