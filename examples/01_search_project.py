@@ -18,7 +18,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from toolsmith import ToolError, ToolRegistry, tool
+from toolsmith import Agent, ToolError, ToolRegistry, tool
 
 ROOT = Path(os.environ.get("PROJECT", Path(__file__).parent.parent)).resolve()
 TEXT_FILES = {".py", ".md", ".toml", ".txt", ".cfg", ".json", ".yml", ".yaml"}
@@ -119,3 +119,6 @@ def _text_files() -> list[Path]:
 
 
 tools = ToolRegistry([search_files, build_index, read_file, count_lines])
+
+if __name__ == "__main__":
+    print(Agent(tools=tools).run_sync("Which files mention the word tenacity?").output)
