@@ -1,12 +1,12 @@
-"""The matrix of the wire tests: three APIs x two drivers x two doors, with both judges on every request.
+"""The matrix of the wire tests: three APIs x four drivers x two doors, with both judges on every request.
 
     def test_an_answer(wire: Wire) -> None:
         model = wire.model(say("Hello"))
         result = wire.run(Agent(wire.provider(model)), "Hi")
 
-Each test that takes `wire` runs twelve times. At its end every request that any of its scripted models got must have
-passed the rules of `toolsmith.testing` (what the services refuse), the SDKs' own types (`sdk_judge`), and the two
-habits that no service enforces: `strict` is always said, and the tool list keeps its bytes.
+Each test that takes `wire` runs 24 times. At its end every request that any of its scripted models got must have
+passed the rules of `toolsmith.testing` (what the services refuse), the SDKs' own types (`sdk_judge`), and a habit that
+no service enforces: `strict` is always said.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ import pytest
 import sdk_judge
 
 from toolsmith.agent import Agent, RunResult
+from toolsmith.events import Event
 from toolsmith.messages import Message
 from toolsmith.providers import Provider
 from toolsmith.testing import Api, Recorded, ScriptedModel
 from toolsmith.testing.script import Answering, Step
 
-Driver = Literal["sync", "async"]
+Driver = Literal["sync", "async", "sync-stream", "async-stream"]
 Door = Literal["in-process", "socket"]
 
 APIS: tuple[Api, ...] = ("anthropic", "openai", "openai-chat")
-DRIVERS: tuple[Driver, ...] = ("sync", "async")
+DRIVERS: tuple[Driver, ...] = ("sync", "async", "sync-stream", "async-stream")
 DOORS: tuple[Door, ...] = ("in-process", "socket")
 
 
@@ -38,16 +39,18 @@ class Wire:
 
     Attributes:
         api: the API under test; `others` are the other two.
-        driver: `run_sync`, or `run` on an event loop.
+        driver: `run_sync`, `run` on an event loop, and their streams, read to the end.
+        events: what the last streamed run told.
         door: the in-process transport, or a real socket.
         expect_refusals: set it where a test makes the service refuse.
     """
 
     def __init__(self, api: Api, driver: Driver, door: Door, stack: ExitStack) -> None:
         self.api: Api = api
-        self.driver = driver
-        self.door = door
+        self.driver: Driver = driver
+        self.door: Door = door
         self.expect_refusals = False
+        self.events: list[Event] = []
         self._stack = stack
         self._models: list[ScriptedModel] = []
         self._doors: dict[int, Any] = {}
@@ -76,9 +79,24 @@ class Wire:
         self, agent: Agent, prompt: str | None, *, history: Sequence[Message] | None = None, deps: Any = None
     ) -> RunResult[str]:
         """A run by this cell's driver."""
-        if self.driver == "sync":
-            return agent.run_sync(prompt, message_history=history, deps=deps)
-        return asyncio.run(agent.run(prompt, message_history=history, deps=deps))
+        match self.driver:
+            case "sync":
+                return agent.run_sync(prompt, message_history=history, deps=deps)
+            case "async":
+                return asyncio.run(agent.run(prompt, message_history=history, deps=deps))
+            case "sync-stream":
+                with agent.run_stream_sync(prompt, message_history=history, deps=deps) as stream:
+                    self.events = list(stream)
+                return stream.result
+            case "async-stream":
+                return asyncio.run(self._stream(agent, prompt, history, deps))
+
+    async def _stream(
+        self, agent: Agent, prompt: str | None, history: Sequence[Message] | None, deps: Any
+    ) -> RunResult[str]:
+        async with agent.run_stream(prompt, message_history=history, deps=deps) as stream:
+            self.events = [event async for event in stream]
+        return stream.result
 
     def judge(self) -> None:
         """Both judges, over all requests of the test."""

@@ -295,7 +295,7 @@ def thinking_missing(request: Recorded) -> No | None:
     latest = next((turn for turn in reversed(list(_turns(request))) if turn[1] == "assistant"), None)
     if latest is None:
         return None
-    tail, thought = thought_tail(request.model), False
+    tail, thought = thought_tail(request.body), False
     for block in latest[2]:
         thought = thought or block.get("type") in ("thinking", "redacted_thinking")
         if block.get("type") == "tool_use" and str(block.get("id")).endswith(tail) and not thought:

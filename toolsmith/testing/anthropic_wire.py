@@ -88,7 +88,7 @@ def _blocks(voice: Voice) -> Iterator[tuple[dict[str, Any], str]]:
                 block = {"type": "thinking", "thinking": text, "signature": conversation.sign(text)}
             case Call():
                 text = voice.text(part)
-                tail = thought_tail(request.model) if thought else ""
+                tail = thought_tail(request.body) if thought else ""
                 block = {
                     "type": "tool_use",
                     "id": voice.ids.new("toolu_01", tail) if part.id is None else part.id,

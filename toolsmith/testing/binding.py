@@ -66,6 +66,10 @@ class Conversation:
         if block.get("type") not in ("thinking", "redacted_thinking"):
             self._said.update(f"{role}\n{dumps(_plain(block))}\n".encode())
 
+    def frame(self) -> bytes:
+        """A digest of what stands around the messages: model, system text and tools."""
+        return hashlib.blake2b(self._model + self._system + self._tools, digest_size=_SIZE).digest()
+
     def sign(self, thinking: str) -> str:
         """The signature of a thinking block at this point."""
         parts = (self._model, self._system, self._tools, self._said.digest(), _digest(thinking))
@@ -120,9 +124,12 @@ def replayed(body: Mapping[str, Any]) -> Conversation:
     return conversation
 
 
-def thought_tail(model: str) -> str:
-    """Marks the id of a call that was made after a thought, so that a thought that went missing is noticed."""
-    return f"k{_digest(model).hex()[:4]}"
+def thought_tail(body: Mapping[str, Any]) -> str:
+    """Marks the id of a call that was made after a thought, so that a thought that went missing is noticed.
+
+    It holds for one model, system text and tool list: where these change, a thought has to be left out.
+    """
+    return f"k{Conversation(body).frame().hex()[:4]}"
 
 
 def encrypt(item_id: str) -> str:
