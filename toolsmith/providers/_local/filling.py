@@ -227,20 +227,28 @@ class Filler:
         first = self._pick(f, found, prefix + "[")
         if first is _ABSENT:
             return _ABSENT if f.fewest else []
-        values = [first]
-        while (following := self._coordinated(found)) is not None:
-            self.source.take(following)
-            values.append(following.value)
-        return values
+        begun = self.source.taken[-1]
+        behind = self._coordinated(found, begun, forward=True)
+        before = self._coordinated(found, begun, forward=False)
+        return [*reversed(before), first, *behind]
 
-    def _coordinated(self, found: Sequence[Candidate]) -> Candidate | None:
-        """The longest candidate that follows the last taken one after a comma or "and"."""
-        end = self.source.taken[-1][1]
-        text = self.source.reading.text
-        joined = [
-            c for c in found if c.start >= end and _joins(text[end : c.start]) and self.source.free(c.start, c.end)
-        ]
-        return max(joined, key=lambda c: c.end - c.start, default=None)
+    def _coordinated(self, found: Sequence[Candidate], begun: tuple[int, int], *, forward: bool) -> list[Any]:
+        """What is joined to a passage by commas and "and", on one side of it; the longest candidates."""
+        text, values = self.source.reading.text, list[Any]()
+        start, end = begun
+        while True:
+            joined = [
+                c
+                for c in found
+                if self.source.free(c.start, c.end)
+                and (_joins(text[end : c.start]) if forward else c.end <= start and _joins(text[c.end : start]))
+            ]
+            if not joined:
+                return values
+            chosen = max(joined, key=lambda c: c.end - c.start)
+            self.source.take(chosen)
+            values.append(chosen.value)
+            start, end = chosen.start, chosen.end
 
     def _nested(self, f: Field, prefix: str) -> Any:
         if f.optional and not any(strings(g, self.source) for g in f.fields if is_marked(g)):

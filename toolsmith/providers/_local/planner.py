@@ -7,13 +7,15 @@ what failed. It never repeats a call that failed unless something was changed in
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from toolsmith.providers._local import answers
 from toolsmith.providers._local.candidates import Source
+from toolsmith.providers._local.english import QUESTION_WORDS
 from toolsmith.providers._local.episode import Done, Episode
 from toolsmith.providers._local.filling import Choose, Filler
 from toolsmith.providers._local.recovery import correction, remedies
@@ -65,7 +67,7 @@ class Planner:
 
     router: Router
     ask: Choose
-    prompt: Any
+    prompt: Callable[[str, Tool], str]
     _tools: dict[str, Tool] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -108,11 +110,12 @@ class Planner:
         goals: list[Goal] = []
         for part in _cut(request, _STRONG_CUT):
             routed = self.router.route(part)
-            if routed is None or not routed.sure:
-                if goals:  # a remark on what came before: "It is urgent."
+            remark = routed is None or not routed.sure
+            if remark or (goals and routed and routed.tool is goals[-1].tool and not _begins_anew(part)):
+                if goals:  # about what came before: "It is urgent." "Number A-1, please."
                     goals[-1] = Goal(f"{goals[-1].text}. {part}", goals[-1].tool)
                 continue
-            goals += self._halves(part, routed)
+            goals += self._halves(part, routed) if routed else []
         return goals
 
     def _halves(self, part: str, routed: Routed) -> list[Goal]:
@@ -153,13 +156,14 @@ class Planner:
         if len(attempts) >= MAX_ATTEMPTS:
             return stop
         if not last.failed:
-            failed = next(step for step in reversed(attempts) if step.failed)
-            return Call(failed.name, dict(failed.arguments))
+            failed = _open_failure(attempts)
+            return stop if failed is None else Call(failed.name, dict(failed.arguments))
         for remedy in remedies(last.text, last.name, self.router.tools):
             arguments = remedy.arguments
             if arguments is None:
                 text = f"{last.text} {episode.request}"
-                arguments, missing = self._fill(remedy.tool, text, episode, known=dict(last.arguments))
+                needed = replace(remedy.tool, fields=tuple(f for f in remedy.tool.fields if not f.optional))
+                arguments, missing = self._fill(needed, text, episode, known=dict(last.arguments))
                 if missing:
                     continue
             if not _tried(remedy.tool.name, arguments, attempts):
@@ -173,8 +177,6 @@ class Planner:
             return None
         value = change.values[0]
         if not change.certain:
-            import json
-
             literals = [json.dumps(v, ensure_ascii=False) for v in change.values]
             opening = f"{self.prompt(episode.request, tool)}{{{json.dumps(change.name)}: "
             value = json.loads(self.ask(opening, literals))
@@ -205,6 +207,21 @@ def _cut(text: str, pattern: re.Pattern[str]) -> list[str]:
         parts.append(text[begun : m.start()])
         begun = m.end()
     return [p.strip() for p in (*parts, text[begun:]) if p.strip()]
+
+
+def _begins_anew(text: str) -> bool:
+    """Whether a sentence is a command or a question of its own."""
+    words = text.split()
+    return Source(Reading(text)).imperative is not None or (bool(words) and words[0].lower() in QUESTION_WORDS)
+
+
+def _open_failure(attempts: Sequence[Done]) -> Done | None:
+    """The last failed call that has not gone well since: the one that a remedy was for."""
+    for i in range(len(attempts) - 1, -1, -1):
+        step = attempts[i]
+        if step.failed and not any(s.name == step.name and not s.failed for s in attempts[i + 1 :]):
+            return step
+    return None
 
 
 def _begins_clause(text: str) -> bool:

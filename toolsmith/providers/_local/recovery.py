@@ -15,8 +15,8 @@ from toolsmith.providers._local.router import Tool
 from toolsmith.providers._local.spans import Reading
 
 _SUGGESTS = re.compile(
-    r"did you mean|perhaps you meant|you meant|available|accepted|allowed|valid|possible|known|choose|one of|instead|"
-    r"there (?:is|are)|try|should be|must be|closest|similar",
+    r"\b(?:did you mean|(?:perhaps )?you meant|available|accepted|allowed|valid|possible|known|choose|one of|instead|"
+    r"there (?:is|are)|try|should be|must be|closest|similar)\b",
     re.IGNORECASE,
 )
 _NEAR_ENOUGH = 0.6
@@ -121,9 +121,8 @@ def _others(values: Sequence[str], sent: str, names: set[str]) -> list[str]:
 def _listed(text: str) -> list[str]:
     """Unquoted values: "one of: red, green or blue." """
     sentence = re.split(r"[?!\n]|\.(?:\s|$)", text.lstrip(" :,-"), maxsplit=1)[0]
-    parts = re.split(
-        r",\s*(?:or |and )?|\s+or\s+|\s+and\s+", re.sub(r"^(?:are|is|values?|names?)?[\s:]*", "", sentence)
-    )
+    sentence = re.sub(r"^[\w\s]{0,30}:\s*|^(?:are|is)\s+", "", sentence)
+    parts = re.split(r",\s*(?:or |and )?|\s+or\s+|\s+and\s+", sentence)
     return [p.strip() for p in parts if p.strip() and len(p.split()) <= 4]
 
 
