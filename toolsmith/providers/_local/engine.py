@@ -39,7 +39,7 @@ _VECTORS = ("wordllama", "weights/l2_supercat_256.safetensors")
 _TOKENIZER = ("wordllama", "tokenizers/l2_supercat_tokenizer_config.json")
 _CONTEXT = 4096
 _LONGEST_VALUE = 512
-_EXIT_SECONDS = 2.0
+_EXIT_SECONDS = 5.0  # generation stops at the next token; reading a long prompt cannot be interrupted
 _THREADS = 4
 
 
@@ -253,7 +253,9 @@ class Worker:
     def __init__(self) -> None:
         self._queue: queue.SimpleQueue[tuple[Work, Ticket, Future[bytes]]] = queue.SimpleQueue()
         self._idle = threading.Event()
+        self._leaving = threading.Event()
         self._ticket: Ticket | None = None
+        self._models: Models | None = None
         self._idle.set()
         threading.Thread(target=self._run, name="toolsmith-local", daemon=True).start()
         atexit.register(self._leave)
@@ -265,29 +267,31 @@ class Worker:
         return future
 
     def _run(self) -> None:
-        models: Models | None = None
         while True:
             work, ticket, future = self._queue.get()
-            if ticket.over() or not future.set_running_or_notify_cancel():
-                future.cancel()
-                continue
             self._ticket = ticket
             self._idle.clear()
-            try:
-                models = models or Models(Embedder(), LanguageModel(weights()))
-                future.set_result(work(models, ticket))
-            except BaseException as error:  # noqa: BLE001 - it is the caller's, on the caller's thread
-                future.set_exception(error)
-            finally:
-                self._ticket = None
-                self._idle.set()
+            if self._leaving.is_set() or ticket.over() or not future.set_running_or_notify_cancel():
+                future.cancel()
+            else:
+                self._work(work, ticket, future)
+            self._ticket = None
+            self._idle.set()
+
+    def _work(self, work: Work, ticket: Ticket, future: Future[bytes]) -> None:
+        try:
+            if self._models is None:
+                self._models = Models(Embedder(), LanguageModel(weights()))
+            future.set_result(work(self._models, ticket))
+        except BaseException as error:  # noqa: BLE001 - it is the caller's, on the caller's thread
+            future.set_exception(error)
 
     def _leave(self) -> None:
-        """End generation before the interpreter goes: native code must not call back into one that is gone."""
-        ticket = self._ticket
-        if ticket is not None:
+        """End generation before the interpreter goes: native code that calls back into one that is gone aborts."""
+        self._leaving.set()
+        if (ticket := self._ticket) is not None:
             ticket.given_up.set()
-            self._idle.wait(_EXIT_SECONDS)
+        self._idle.wait(_EXIT_SECONDS)
 
 
 _lock = threading.Lock()

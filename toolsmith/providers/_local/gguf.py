@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -55,8 +56,10 @@ class GGUFModel(OpenAIChat):
         """The SDK's client without the environment's proxies: they cannot reach this process."""
         sdk: Any = import_module(self._sdk)
         transport = sdk.DefaultAsyncHttpxClient if kind.startswith("Async") else sdk.DefaultHttpxClient
-        made = super()._make(kind)
-        return made.with_options(http_client=transport(trust_env=False))
+        made = super()._make(kind).with_options(http_client=transport(trust_env=False))
+        if not kind.startswith("Async"):  # those are closed with their event loops
+            weakref.finalize(self, made.close)
+        return made
 
 
 def create(model: str, settings: ModelSettings) -> GGUFModel:
