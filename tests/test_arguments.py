@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from pydantic import AfterValidator, BaseModel, Field
 
 from toolsmith import tool
+from toolsmith.dialects import OPENAI, plan
 from toolsmith.tool import Checked
 
 NOT_JSON = "not valid JSON"
@@ -75,6 +76,12 @@ def total(ns: list[int], by_name: dict[str, int] | None = None) -> int:
 
 
 @tool
+def restock(stock: dict[str, int]) -> str:
+    """Restock."""
+    return str(stock)
+
+
+@tool
 def paint(colour: Colour, days: Annotated[list[Literal["mon", "tue"]], Field(max_length=7)] | None = None) -> str:
     """Paint."""
     return f"{colour} {days}"
@@ -123,7 +130,7 @@ def lenient(n: int, ratio: float = 0.5, flag: bool = False, ns: list[int] | None
     return f"{n} {ratio} {flag} {ns} {text}"
 
 
-TOOLS = [search, total, paint, adopt, drive, grow, book, mixed, lenient]
+TOOLS = [search, total, restock, paint, adopt, drive, grow, book, mixed, lenient]
 
 
 def values(checked: Checked) -> Any:
@@ -517,6 +524,50 @@ class TestProblems:
             assert word not in error
 
 
+class TestStrictModes:
+    """What a strict mode makes the model send is read back first, and then goes through the same door."""
+
+    @staticmethod
+    def offered(made: Any) -> Any:
+        (found,) = plan([(made.spec, True)], OPENAI)
+        return found
+
+    @pytest.mark.parametrize(
+        ("made", "text", "sent"),
+        [
+            (search, '{"query": "a", "limit": null, "exact": null}', {"query": "a"}),
+            (total, '{"ns": [1], "by_name": [{"key": "a", "value": 2}]}', {"ns": [1], "by_name": {"a": 2}}),
+            (total, '{"ns": [1.0], "by_name": [{"key": "a", "value": 1e23}]}', {"ns": [1], "by_name": {"a": 10**23}}),
+            (search, '```json\n{"query": "a", "limit": null, "exact": true}\n```', {"query": "a", "exact": True}),
+            (search, '"{\\"query\\": \\"a\\", \\"limit\\": null}"', {"query": "a"}),
+            (paint, '{"colour": "RED", "days": null}', {"colour": Colour.RED}),
+        ],
+    )
+    def test_read_back(self, made: Any, text: str, sent: dict[str, Any]) -> None:
+        """Repairs work on what was read back, exactly."""
+        found = values(made.check(text, self.offered(made)))
+        assert {k: v for k, v in found.items() if v is not None} == sent
+
+    @pytest.mark.parametrize(
+        ("made", "text", "said"),
+        [
+            (
+                total,
+                '{"ns": [], "by_name": [{"key": "a", "value": 1}, {"key": "a", "value": 2}]}',
+                '`by_name` has the key "a" more than once; send each key once.',
+            ),
+            (restock, '{"stock": [{"key": "a", "value": "x"}]}', "`stock.a` must be a whole number; you sent"),
+            (search, '{"query": null, "limit": null, "exact": 1}', "`exact` must be true or false; you sent 1."),
+            (search, '{"query": "a", "limit": 3', NOT_JSON),
+            (search, '{"query": "a", "limit": 1, "limit": 2, "exact": null}', "`limit` is given more than once"),
+            (search, "[]", "must be an object"),
+        ],
+    )
+    def test_refused(self, made: Any, text: str, said: str) -> None:
+        """Problems are told of the arguments as the function has them."""
+        assert said in refused(made.check(text, self.offered(made)))
+
+
 class TestBounds:
     """However much is sent, the answer is short and comes soon."""
 
@@ -604,6 +655,7 @@ def _mangled(draw: Callable[[st.SearchStrategy[Any]], Any]) -> str:
 
 
 def _bounded(checked: Checked) -> None:
+    assert checked.exception is None
     assert (checked.error is None) != (checked.values is None)
     assert checked.error is None or (0 < len(checked.error) <= 2_000 and "was not run" in checked.error)
     assert len(checked.notes) <= 6

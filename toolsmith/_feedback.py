@@ -169,6 +169,40 @@ class Feedback(Wording):
         """The turn did not end in a way that lets its calls run, or the run is closing."""
         return f"`{tool}` was not run: no more tools are run at this point. Answer with what you have."
 
+    def not_allowed(self, tool: str, allowed: Sequence[str]) -> str:
+        """The tool exists, but may not be called in this turn."""
+        if not allowed:
+            return f"`{tool}` was not run: no tool may be called in this turn. Answer without one."
+        return (
+            f"`{tool}` was not run: it may not be called in this turn. These may: {self.names(allowed, _TOOLS_SHOWN)}."
+        )
+
+    def answer_taken(self) -> str:
+        """The model's call of the answer's tool was accepted; the conversation is over."""
+        return "The answer is accepted."
+
+    def answer_by_tool(self, tool: str) -> str:
+        """The model answered in words where it has to answer by a tool."""
+        return (
+            f"That answer was not taken: the final answer is given by calling `{tool}`. Call it now with your answer."
+        )
+
+    def answer_misfit(self, text: str, tool: str) -> str:
+        """The answer is JSON, but not what was asked for.
+
+        Args:
+            text: what `bad_arguments` says.
+            tool: under which name.
+        """
+        told = text.replace(f"`{tool}` was not run. ", "").replace(
+            f"call `{tool}` again", "send the whole answer again"
+        )
+        return f"Your answer was not taken. {told}"
+
+    def answer_not_json(self, breakage: str) -> str:
+        """The answer is not the JSON that was asked for."""
+        return f"Your answer was not taken, because it is not valid JSON: {breakage}"
+
     def denied(self, tool: str, reason: str = "") -> str:
         """The user did not allow the call."""
         why = f" Their reason: {shortened(reason, 500)}" if reason else ""

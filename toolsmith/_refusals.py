@@ -132,7 +132,8 @@ def refusals(error: Exception, data: Any, *, unless: bool = False) -> Sequence[R
             continue
         path, branched = _place(location, data, one["input"])
         message = _words(one) if kind == "custom" else ""
-        found.append(Refusal(path, kind, one["input"], structural, branched, message, _UNSAID.get(name)))
+        unsaid = None if branched else _UNSAID.get(name)
+        found.append(Refusal(path, kind, one["input"], structural, branched, message, unsaid))
     return found
 
 
