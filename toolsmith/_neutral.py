@@ -17,7 +17,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from pydantic_core import PydanticSerializationError, core_schema
 
 from toolsmith._enum_docs import member_docs
-from toolsmith._standins import Exactly
+from toolsmith._exactly import Exactly
 
 Json = dict[str, Any]
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
+
+if TYPE_CHECKING:
+    from toolsmith.approvals import PendingCall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +23,8 @@ class ToolOptions:
         sequential: its calls run alone: not before all earlier ones have ended, nor beside later ones.
         coerce: "3" may stand for 3, "true" for true, and null for an argument left out.
         repeatable: the same call with the same arguments may come again and again, as for a clock or a queue.
+        requires_approval: a person decides about each call (see `toolsmith.approvals`), or about those for which this
+            function of a `PendingCall` gives True.
         thread: a sync function runs on a worker thread; False runs it on the event loop's own, which it then blocks.
     """
 
@@ -29,6 +34,7 @@ class ToolOptions:
     sequential: bool = False
     coerce: bool = False
     repeatable: bool = False
+    requires_approval: bool | Callable[[PendingCall], bool] = False
     thread: bool = True
 
 
@@ -41,6 +47,7 @@ class Options(TypedDict, total=False):
     sequential: bool
     coerce: bool
     repeatable: bool
+    requires_approval: bool | Callable[[PendingCall], bool]
     thread: bool
 
 
@@ -62,6 +69,8 @@ _ELSEWHERE = {
     "args_schema": "parameters",
     "input_schema": "parameters",
     "func": "handler",
+    "needs_approval": "requires_approval",
+    "requires_confirmation": "requires_approval",
 }
 
 
@@ -95,6 +104,9 @@ def option_problems(options: dict[str, Any]) -> list[str]:
     seconds = options.get("timeout")
     if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0):
         found.append(f"timeout={seconds!r}: give seconds, more than 0, or None for the run's own limit.")
+    approval = options.get("requires_approval", False)
+    if not isinstance(approval, bool) and not callable(approval):
+        found.append(f"requires_approval={approval!r}: give True, False or a function of the call.")
     found += [
         f"{name}={options[name]!r}: give True or False."
         for name in _FLAGS

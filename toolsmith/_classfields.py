@@ -1,0 +1,140 @@
+"""The fields of classes that may have to be made from a plain object: attrs, msgspec, dataclasses, TypedDicts."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import typing
+from collections.abc import Callable
+from typing import Annotated, Any, cast, get_args, get_origin
+
+import pydantic
+import typing_extensions
+
+_QUALIFIERS = (
+    typing.Required,
+    typing.NotRequired,
+    typing_extensions.Required,
+    typing_extensions.NotRequired,
+    typing_extensions.ReadOnly,
+)
+_OPTIONAL = (typing.NotRequired, typing_extensions.NotRequired)
+_REQUIRED = (typing.Required, typing_extensions.Required)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a class.
+
+    Attributes:
+        name: to make the class with.
+        key: in JSON.
+        default: to be told, None for none.
+    """
+
+    name: str
+    key: str
+    annotation: Any
+    optional: bool
+    default: Any = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fields:
+    """What a class is made from.
+
+    Attributes:
+        make: takes the fields by name.
+        foreign: pydantic does not know such classes at all.
+    """
+
+    fields: tuple[Field, ...]
+    make: Callable[..., Any]
+    foreign: bool
+
+
+def fields_of(cls: Any) -> Fields | None:
+    """The fields of a class that is here known; None for any other, or where its annotations cannot be resolved."""
+    if "__attrs_attrs__" in cls.__dict__:
+        return Fields(tuple(_of_attrs(cls)), cls, foreign=True)
+    msgspec = sys.modules.get("msgspec")
+    if msgspec is not None and issubclass(cls, msgspec.Struct):
+        return Fields(tuple(_of_struct(cls)), cls, foreign=True)
+    try:
+        if typing_extensions.is_typeddict(cls):
+            # Before Python 3.12 typing's own does not keep what pydantic needs to know.
+            foreign = sys.version_info < (3, 12) and type(cls).__module__ == "typing"
+            return Fields(tuple(_of_typed_dict(cls)), dict, foreign)
+        if "__dataclass_fields__" in cls.__dict__ and "__pydantic_fields__" not in cls.__dict__:
+            return Fields(tuple(_of_dataclass(cls)), cls, foreign=False)
+    except (NameError, TypeError):
+        return None
+    return None
+
+
+def _of_typed_dict(cls: Any) -> list[Field]:
+    made: list[Field] = []
+    for name, hint in typing_extensions.get_type_hints(cls, include_extras=True).items():
+        optional = name in cls.__optional_keys__
+        while (origin := get_origin(hint)) in _QUALIFIERS:
+            optional = origin in _OPTIONAL or (optional and origin not in _REQUIRED)
+            hint = get_args(hint)[0]
+        made.append(Field(name, name, hint, optional))
+    return made
+
+
+def _of_dataclass(cls: Any) -> list[Field]:
+    hints = typing.get_type_hints(cls, include_extras=True)
+    made: list[Field] = []
+    for f in dataclasses.fields(cls):
+        if f.init:
+            has_default = f.default is not dataclasses.MISSING
+            optional = has_default or f.default_factory is not dataclasses.MISSING
+            made.append(Field(f.name, f.name, hints[f.name], optional, f.default if has_default else None))
+    return made
+
+
+def _of_attrs(cls: Any) -> list[Field]:
+    import attrs
+
+    hints = typing.get_type_hints(cls, include_extras=True)
+    made: list[Field] = []
+    for a in attrs.fields(cls):
+        if a.init:
+            default = None if isinstance(a.default, cast("Any", attrs).Factory) else a.default
+            optional = a.default is not attrs.NOTHING
+            made.append(Field(a.alias, a.alias, hints.get(a.name, Any), optional, default if optional else None))
+    return made
+
+
+def _of_struct(cls: Any) -> list[Field]:
+    import msgspec
+
+    hints = typing.get_type_hints(cls, include_extras=True)
+    return [
+        Field(
+            f.name,
+            f.encode_name,
+            _constrained(hints[f.name]),
+            not f.required,
+            None if f.default is msgspec.NODEFAULT else f.default,
+        )
+        for f in msgspec.structs.fields(cls)
+    ]
+
+
+_META = ("gt", "ge", "lt", "le", "multiple_of", "pattern", "min_length", "max_length", "description", "title")
+
+
+def _constrained(annotation: Any) -> Any:
+    """`Annotated[int, msgspec.Meta(ge=0)]` with the bounds where pydantic looks for them."""
+    if get_origin(annotation) is not Annotated:
+        return annotation
+    import msgspec
+
+    first, *metadata = get_args(annotation)
+    for meta in metadata:
+        if isinstance(meta, msgspec.Meta):
+            said = {name: value for name in _META if (value := getattr(meta, name)) is not None}
+            metadata.append(cast("Any", pydantic.Field)(**said))
+    return Annotated[(first, *metadata)]
