@@ -451,6 +451,27 @@ class TestProblems:
         assert said in error
         assert "`pet.lives`" not in error or "dog" not in text
 
+    def test_a_tag_with_a_default_may_be_absent(self) -> None:
+        """Where the member that tells branches apart may be left out, its absence is not the problem."""
+
+        class Disc(BaseModel):
+            form: Literal["disc"] = "disc"
+            radius: float
+
+        class Box(BaseModel):
+            form: Literal["box"] = "box"
+            side: float
+
+        @tool
+        def cut(shape: Disc | Box) -> str:
+            """Cut."""
+            return str(shape)
+
+        assert values(cut.check('{"shape": {"side": 2}}')) == {"shape": Box(side=2)}
+        error = refused(cut.check('{"shape": {"side": "2"}}'))
+        assert "`shape.side` must be a number" in error
+        assert "form" not in error
+
     def test_a_union_is_not_listed_branch_by_branch(self) -> None:
         """A wrong dog is no reason to speak of cats."""
         error = refused(adopt.check('{"pet": {"kind": "dog", "tricks": "sit"}}'))

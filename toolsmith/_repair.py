@@ -306,6 +306,8 @@ class Reader:
                 continue
             accepted: Schema = {"enum": every}
             if name not in value:
+                if not all(self._requires(b, name) for b in branches):
+                    continue
                 self.found.problems.append(Problem((*path, name), "missing", ABSENT, accepted, self._shapes.root))
                 return None
             tag, found = self._trial(accepted, value[name], (*path, name))
@@ -314,6 +316,9 @@ class Reader:
                 return None
             return [b for b, t in zip(branches, tags, strict=True) if tag in t[name]]
         return branches
+
+    def _requires(self, branch: Schema, name: str) -> bool:
+        return any(name in list_of(p.get("required")) for p in self._shapes.facts(branch).parts)
 
     def _constants(self, branch: Schema) -> dict[str, tuple[str, ...]]:
         """The members of an object that take only certain strings, with those strings."""
