@@ -14,18 +14,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import pytest
 import sdk_judge
+from typing_extensions import Unpack
 
-from toolsmith.agent import Agent, RunResult
+from toolsmith.agent import Agent, RunOptions, RunResult
 from toolsmith.events import Event
 from toolsmith.messages import Message
 from toolsmith.providers import Provider
 from toolsmith.testing import Api, Recorded, ScriptedModel
 from toolsmith.testing.script import Answering, Step
 
+OutputT = TypeVar("OutputT")
 Driver = Literal["sync", "async", "sync-stream", "async-stream"]
 Door = Literal["in-process", "socket"]
 
@@ -76,25 +78,29 @@ class Wire:
         return self._doors[id(model)].provider(api or self.api, name)
 
     def run(
-        self, agent: Agent, prompt: str | None, *, history: Sequence[Message] | None = None, deps: Any = None
-    ) -> RunResult[str]:
+        self,
+        agent: Agent[OutputT],
+        prompt: str | None,
+        *,
+        history: Sequence[Message] | None = None,
+        **options: Unpack[RunOptions],
+    ) -> RunResult[OutputT]:
         """A run by this cell's driver."""
+        options["message_history"] = history
         match self.driver:
             case "sync":
-                return agent.run_sync(prompt, message_history=history, deps=deps)
+                return agent.run_sync(prompt, **options)
             case "async":
-                return asyncio.run(agent.run(prompt, message_history=history, deps=deps))
+                return asyncio.run(agent.run(prompt, **options))
             case "sync-stream":
-                with agent.run_stream_sync(prompt, message_history=history, deps=deps) as stream:
+                with agent.run_stream_sync(prompt, **options) as stream:
                     self.events = list(stream)
                 return stream.result
             case "async-stream":
-                return asyncio.run(self._stream(agent, prompt, history, deps))
+                return asyncio.run(self._stream(agent, prompt, options))
 
-    async def _stream(
-        self, agent: Agent, prompt: str | None, history: Sequence[Message] | None, deps: Any
-    ) -> RunResult[str]:
-        async with agent.run_stream(prompt, message_history=history, deps=deps) as stream:
+    async def _stream(self, agent: Agent[OutputT], prompt: str | None, options: RunOptions) -> RunResult[OutputT]:
+        async with agent.run_stream(prompt, **options) as stream:
             self.events = [event async for event in stream]
         return stream.result
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from toolsmith._decorator import tool
     from toolsmith._runresult import RunResult, ToolRecord
     from toolsmith.agent import Agent
+    from toolsmith.approvals import Pending, PendingCall
     from toolsmith.errors import (
         ConfigError,
         DefinitionError,
@@ -33,12 +34,14 @@ if TYPE_CHECKING:
         ErrorCategory,
         HistoryError,
         ModelRetry,
+        OutputError,
         ProviderError,
         RunError,
         ToolError,
         ToolsmithError,
     )
     from toolsmith.events import (
+        ApprovalNeeded,
         ArgumentsRepaired,
         Event,
         HistoryMended,
@@ -86,6 +89,7 @@ _SOURCES: dict[str, tuple[str, ...]] = {
     "_decorator": ("tool",),
     "_runresult": ("RunResult", "ToolRecord"),
     "agent": ("Agent",),
+    "approvals": ("Pending", "PendingCall"),
     "errors": (
         "ConfigError",
         "DefinitionError",
@@ -93,12 +97,14 @@ _SOURCES: dict[str, tuple[str, ...]] = {
         "ErrorCategory",
         "HistoryError",
         "ModelRetry",
+        "OutputError",
         "ProviderError",
         "RunError",
         "ToolError",
         "ToolsmithError",
     ),
     "events": (
+        "ApprovalNeeded",
         "ArgumentsRepaired",
         "Event",
         "HistoryMended",
@@ -144,6 +150,7 @@ _MODULE_OF = {name: module for module, names in _SOURCES.items() for name in nam
 
 __all__ = [
     "Agent",
+    "ApprovalNeeded",
     "ArgumentsRepaired",
     "ConfigError",
     "DefinitionError",
@@ -160,7 +167,10 @@ __all__ = [
     "ModelSwitched",
     "Observer",
     "Opaque",
+    "OutputError",
     "Part",
+    "Pending",
+    "PendingCall",
     "Provider",
     "ProviderError",
     "Reasoning",

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from toolsmith._invoke import perform
 from toolsmith._invoke_blocking import perform_blocking, performing
-from toolsmith._loop import Ask, Invoke, Step
+from toolsmith._steps import Ask, Decide, Invoke, Step
+from toolsmith.approvals import adecide, decide
 from toolsmith.errors import ProviderError
 
 if TYPE_CHECKING:
     from toolsmith._line import Line
-    from toolsmith._loop import Ending
+    from toolsmith._steps import Decision, Ending
     from toolsmith.events import Event
     from toolsmith.messages import Reply
 
@@ -87,11 +88,13 @@ def drive(steps: Steps, line: Line) -> Ending:
     stepper = Stepper(steps)
     step = stepper.next()
     while step is not None:
-        answer: Reply | None = None
+        answer: Reply | list[Decision] | None = None
         try:
             match step:
                 case Ask():
                     answer = _ask(line, step)
+                case Decide(calls):
+                    answer = decide(line.approve, calls)
                 case Invoke(stages, done):
                     perform_blocking(stages, done)
         except BaseException as error:  # noqa: BLE001 - the conversation closes its history and raises it again
@@ -106,11 +109,13 @@ async def adrive(steps: Steps, line: Line) -> Ending:
     stepper = Stepper(steps)
     step = stepper.next()
     while step is not None:
-        answer: Reply | None = None
+        answer: Reply | list[Decision] | None = None
         try:
             match step:
                 case Ask():
                     answer = await _aask(line, step)
+                case Decide(calls):
+                    answer = await adecide(line.approve, calls)
                 case Invoke(stages, done):
                     await perform(stages, done)
         except BaseException as error:  # noqa: BLE001 - the conversation closes its history and raises it again
@@ -125,12 +130,14 @@ def stream(steps: Steps, line: Line, outbox: Outbox) -> Generator[Event, None, E
     stepper = Stepper(steps)
     step = stepper.next()
     while step is not None:
-        answer: Reply | None = None
+        answer: Reply | list[Decision] | None = None
         yield from outbox.take()
         try:
             match step:
                 case Ask():
                     answer = yield from _ask_live(line, step, outbox)
+                case Decide(calls):
+                    answer = decide(line.approve, calls)
                 case Invoke(stages, done):
                     for _ in performing(stages, done):
                         yield from outbox.take()
@@ -149,7 +156,7 @@ async def astream(
     stepper = Stepper(steps)
     step = stepper.next()
     while step is not None:
-        answer: list[Reply] = []
+        answer: list[Reply | list[Decision]] = []
         for event in outbox.take():
             yield event
         try:
@@ -157,6 +164,8 @@ async def astream(
                 case Ask():
                     async for event in _aask_live(line, step, outbox, answer.append):
                         yield event
+                case Decide(calls):
+                    answer.append(await adecide(line.approve, calls))
                 case Invoke(stages, done):
                     async for event in _perform_live(stages, done, outbox):
                         yield event

@@ -15,10 +15,12 @@ from toolsmith.events import Event, ModelSwitched, RequestRetried, StrictDemoted
 from toolsmith.messages import Request
 
 if TYPE_CHECKING:
-    from toolsmith._loop import Ask, Conversation
+    from toolsmith._loop import Conversation
+    from toolsmith._steps import Ask
+    from toolsmith.approvals import Approve
     from toolsmith.dialects import Offered
     from toolsmith.providers import Provider
-    from toolsmith.registry import ToolRegistry
+    from toolsmith.tool import Tool
 
 FAILOVER: frozenset[ErrorCategory] = frozenset(
     {"rate_limit", "quota", "overloaded", "server", "timeout", "connection", "auth", "not_found", "bad_response"}
@@ -40,7 +42,7 @@ class Offers:
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], Offer] = {}
 
-    def get(self, provider: Provider, tools: ToolRegistry, demoted: frozenset[str] = frozenset()) -> Offer:
+    def get(self, provider: Provider, tools: Sequence[Tool[..., Any]], demoted: frozenset[str] = frozenset()) -> Offer:
         """The offer for a provider.
 
         Raises:
@@ -53,7 +55,7 @@ class Offers:
         return offer
 
 
-def _make_offer(provider: Provider, tools: ToolRegistry, demoted: frozenset[str]) -> Offer:
+def _make_offer(provider: Provider, tools: Sequence[Tool[..., Any]], demoted: frozenset[str]) -> Offer:
     from toolsmith.dialects import plan
 
     chosen = plan([(t.spec, t.options.strict) for t in tools], provider.service, demoted=demoted)
@@ -68,6 +70,7 @@ class Line:
     Attributes:
         providers: in the order they are to be tried; never empty.
         emit: takes events; None where nobody listens.
+        approve: decides about calls that need a person's word; None leaves them open.
     """
 
     conversation: Conversation
@@ -77,6 +80,8 @@ class Line:
     settings: Mapping[str, Any]
     parallel: bool | None = None
     emit: Callable[[Event], None] | None = None
+    approve: Approve | None = None
+    _settings: Mapping[str, Any] | None = None
     _at: int = 0
     _demoted: frozenset[str] = frozenset()
     _encoded: list[bytes] = field(default_factory=list[bytes])
@@ -91,20 +96,34 @@ class Line:
     def body(self, ask: Ask, *, stream: bool) -> bytes:
         """The next request, ready to send."""
         provider, encoded = self.provider, self._encoded
-        if self._offer is None:
-            self._offer = self.offers.get(provider, self.conversation.tools, self._demoted)
-            self.conversation.offered = self._offer.offered
+        offer = self._offer or self._make_offer()
         for message in self.conversation.history[len(encoded) :]:
             encoded.append(provider.encode_message(message))
         request = Request(
             self.instructions,
-            self._offer.tools,
+            offer.tools,
             [item for item in encoded if item],
             ask.tool_choice,
             self.parallel,
-            self.settings,
+            self.settings if self._settings is None else self._settings,
         )
         return provider.encode_request(request, stream=stream)
+
+    def _make_offer(self) -> Offer:
+        """Tell the conversation how its tools, and its answer, are put to the provider in use."""
+        talk, provider = self.conversation, self.provider
+        tools: Sequence[Tool[..., Any]] = tuple(talk.tools)
+        self._settings, talk.answer_form = None, None
+        if talk.output is not None:
+            form = self.offers.get(provider, [talk.output.tool]).offered[talk.output.tool.name]
+            asked = provider.answer_settings(form, self.settings)
+            if asked is None:
+                tools = (*tools, talk.output.tool)
+            else:
+                self._settings, talk.answer_form = asked, form
+        self._offer = self.offers.get(provider, tools, self._demoted)
+        talk.offered = self._offer.offered
+        return self._offer
 
     def answered(self) -> None:
         """A request succeeded: from now on the tool list must keep its bytes."""

@@ -6,70 +6,36 @@ history has exactly one result, in the model's order: calls that were refused, c
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from toolsmith import approvals
 from toolsmith._feedback import FEEDBACK, Feedback
-from toolsmith._job import Job, Outcome
+from toolsmith._job import Job
 from toolsmith._runresult import StopReason, ToolRecord
-from toolsmith._settle import Settled, settle
-from toolsmith.errors import ProviderError, RunError
-from toolsmith.events import (
-    ArgumentsRepaired,
-    Event,
-    LimitReached,
-    ToolCallReady,
-    ToolProgress,
-    ToolResultReady,
-    TurnEnded,
-)
-from toolsmith.messages import Message, Reply, Text, ToolCall, ToolOutput, ToolResult, Usage
+from toolsmith._settle import Settled
+from toolsmith._steps import Ask, Decide, Decision, Ending, Invoke, Step, stages
+from toolsmith._turn import Turn
+from toolsmith.approvals import Pending, PendingCall
+from toolsmith.errors import OutputError, ProviderError
+from toolsmith.events import ApprovalNeeded, ArgumentsRepaired, Event, LimitReached, ToolCallReady, ToolProgress
+from toolsmith.messages import Message, Reply, Text, ToolCall, ToolResult
 from toolsmith.tool import RunContext
 
 if TYPE_CHECKING:
+    from toolsmith._budget import Budget
+    from toolsmith._output import Output
     from toolsmith.dialects import Offered
-    from toolsmith.limits import Limits
     from toolsmith.registry import ToolRegistry
     from toolsmith.tool import Tool
 
 MAX_PAUSES = 20
 """Turns in a row that a service may pause before the run ends; each is a full request."""
 
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """Send the history to the model; the answer is a `Reply`.
-
-    Attributes:
-        tool_choice: "auto", "none", "required" or a tool's name.
-        timeout: seconds that the run has left, None for no limit.
-    """
-
-    tool_choice: str
-    timeout: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Invoke:
-    """Run jobs, a stage after the other; `done` is to be called as each one ends."""
-
-    stages: Sequence[Sequence[Job]]
-    done: Callable[[Job, Outcome], None]
-
-
-Step = Ask | Invoke
-
-
-@dataclass(slots=True, eq=False)
-class Ending:
-    """How a conversation ended; the agent makes its `RunResult` from it."""
-
-    output: str
-    stop_reason: StopReason
-    detail: str
+MAX_MISFITS = 3
+"""Answers that do not fit `output_type` before the run fails."""
 
 
 @dataclass(slots=True, eq=False)
@@ -78,109 +44,129 @@ class Conversation:
 
     Attributes:
         tools: what the model may call.
-        offered: by tool name, how it was offered to the model now in use; the driver fills it before the first `Ask`.
         history: grows by each message; append-only.
+        offered: by tool name, how it was offered to the model now in use; the driver fills it before the first `Ask`.
+        output: what the answer has to be; None for text.
+        answer_form: how the service was told of `output`, where it holds the answer itself to the schema; filled by the
+            driver. None where the model answers by a tool instead.
+        tool_choice: for the first request only: a model forced each time could never answer.
+        allowed: the tools that may be called, None for all; the tool list stays as it is.
         emit: takes events; None where nobody listens.
     """
 
     tools: ToolRegistry
-    limits: Limits
+    budget: Budget
     history: list[Message]
     offered: Mapping[str, Offered] = field(default_factory=dict[str, "Offered"])
+    output: Output | None = None
+    answer_form: Offered | None = None
+    tool_choice: str = "auto"
+    allowed: Collection[str] | None = None
     emit: Callable[[Event], None] | None = None
     deps: Any = None
     feedback: Feedback = FEEDBACK
     records: list[ToolRecord] = field(default_factory=list[ToolRecord])
-    usage: Usage = field(default_factory=Usage)
-    turns: int = 0
-    calls: int = 0
-    by_tool: Counter[str] = field(default_factory=Counter[str])
-    deadline: float | None = None
-    _answers: dict[int, ToolRecord] = field(default_factory=dict[int, ToolRecord])
     _closing: StopReason | None = None
     _cut_off: bool = False
     _pauses: int = 0
+    _misfits: int = 0
 
-    def steps(self) -> Generator[Step, Any, Ending]:
-        """Run to the end.
+    def steps(self, waiting: Pending | None = None, decisions: Sequence[Decision] = ()) -> Generator[Step, Any, Ending]:
+        """Run to the end; or on from where calls waited for a person, with what was decided.
 
         Raises:
-            RunError: whatever the driver throws in; the history is valid then too.
+            RunError: whatever the driver throws in, and `OutputError`; the history is valid then too.
         """
-        if self.limits.seconds is not None:
-            self.deadline = monotonic() + self.limits.seconds
+        self.budget.start()
+        if waiting is not None:
+            ending = yield from self._go_on(waiting, decisions)
+            if ending is not None:
+                return ending
         while True:
-            if (over := self._spent()) is not None:
-                if over == "time_limit" or self._closing is not None:
-                    return self._end(over)
+            if self.budget.out_of_time:
+                return self._out_of_time()
+            if self._closing is None and (over := self.budget.spent()) is not None:
                 self._close(over)
-            self.turns += 1
+            self.budget.turns += 1
             try:
-                reply: Reply = yield Ask("none" if self._closing else "auto", self._seconds_left())
+                reply: Reply = yield Ask(self._choice(), self.budget.seconds_left)
             except ProviderError as error:
-                if error.category == "timeout" and self._seconds_left() == 0.0:
-                    return self._end("time_limit")
+                if error.category == "timeout" and self.budget.out_of_time:
+                    return self._out_of_time()
                 raise
-            self.usage += reply.usage
+            self.budget.usage += reply.usage
             self.history.append(reply.message)
-            jobs, ending = self._consider(reply)
+            turn = self._turn(reply)
+            jobs, ending = self._consider(turn)
             if jobs:
-                yield from self._invoke(reply, jobs)
-            self._answer(reply)
+                ending = yield from self._act(turn, jobs)
+            if ending is None or ending.pending is None:
+                turn.close(self.history, self.records)
+            if ending is None and turn.misfit is not None:
+                self._misfit(turn.misfit, told=bool(turn.calls))
             if ending is not None:
                 return ending
 
     # ---- what a reply asks for
 
-    def _consider(self, reply: Reply) -> tuple[list[Job], Ending | None]:
+    def _consider(self, turn: Turn) -> tuple[list[Job], Ending | None]:
         """What to run now, and the ending, if this reply is the last one."""
-        calls = reply.message.tool_calls
+        reply, calls = turn.reply, turn.calls
         self._pauses = self._pauses + 1 if reply.stop == "pause" else 0
+        if reply.stop == "tool_calls" and (final := self._final_call(turn)) is not None:
+            return [], final
         match reply.stop:
             case "tool_calls" if calls and self._closing is None:
-                return self._check_all(calls), None
+                return self._check_all(turn), None
             case "pause" if not calls and self._pauses < MAX_PAUSES:
                 return [], None
             case "length" if calls and not self._cut_off and self._closing is None:
                 self._cut_off = True
                 for index, call in enumerate(calls):
-                    self._refuse(index, call, self.feedback.cut_off(call.name, len(call.arguments)))
+                    turn.refuse(index, self.feedback.cut_off(call.name, len(call.arguments)))
                 return [], None
             case "end" | "tool_calls":
-                reason: StopReason = self._closing or "end"
+                turn.refuse_open(self.feedback.not_run)
+                return [], self._ended(turn)
             case "pause":
-                reason = "unknown"
+                reason: StopReason = "unknown"
             case "length" | "context" | "refusal" | "filter" | "error" | "unknown":
                 reason = reply.stop
-        for index, call in enumerate(calls):
-            self._refuse(index, call, self.feedback.not_run(call.name))
-        return [], Ending(reply.message.text, reason, reply.detail)
+        turn.refuse_open(self.feedback.not_run)
+        return [], self._without_value(reply.message.text, reason, reply.detail)
 
-    def _check_all(self, calls: Sequence[ToolCall]) -> list[Job]:
+    def _check_all(self, turn: Turn) -> list[Job]:
         jobs: list[Job] = []
-        for index, call in enumerate(calls):
+        for index, call in turn.open():
             if self.emit is not None:
                 self.emit(ToolCallReady(call))
-            job = self._check(index, call)
+            tool = self._admit(turn, index, call)
+            job = None if tool is None else self._prepare(turn, index, call, tool)
             if job is not None:
                 jobs.append(job)
         return jobs
 
-    def _check(self, index: int, call: ToolCall) -> Job | None:
-        """The job for a call; or None, and its answer is noted."""
-        self.calls += 1
-        if self.limits.calls is not None and self.calls > self.limits.calls:
-            return self._refuse(index, call, self.feedback.run_limit(call.name, self.limits.calls))
-        tool = self.tools.get(call.name) if call.name in self.tools else None
-        if tool is None:
-            return self._refuse(index, call, self.feedback.unknown_tool(call.name, [t.name for t in self.tools]))
-        self.by_tool[tool.name] += 1
-        most = tool.options.max_calls_per_run
-        if most is not None and self.by_tool[tool.name] > most:
-            return self._refuse(index, call, self.feedback.tool_limit(tool.name, most))
-        checked = tool.check(call.arguments, self.offered.get(tool.name))
+    def _admit(self, turn: Turn, index: int, call: ToolCall) -> Tool[..., Any] | None:
+        """The tool of a call, if it may be called at all; else the call is refused."""
+        say = self.feedback
+        if (over := self.budget.take_call()) is not None:
+            return turn.refuse(index, say.run_limit(call.name, over))
+        if call.name not in self.tools:
+            return turn.refuse(index, say.unknown_tool(call.name, [t.name for t in self.tools]))
+        tool = self.tools.get(call.name)
+        if self.allowed is not None and tool.name not in self.allowed:
+            return turn.refuse(
+                index, say.not_allowed(tool.name, [t.name for t in self.tools if t.name in self.allowed])
+            )
+        if (over := self.budget.take_tool_call(tool)) is not None:
+            return turn.refuse(index, say.tool_limit(tool.name, over))
+        return tool
+
+    def _prepare(self, turn: Turn, index: int, call: ToolCall, tool: Tool[..., Any]) -> Job | None:
+        """The job for a call, if its arguments are what the tool takes; else the call is refused."""
+        checked = tool.check(call.arguments, self.offered.get(tool.name), feedback=self.feedback)
         if checked.error is not None:
-            return self._refuse(index, call, checked.error)
+            return turn.refuse(index, checked.error)
         if checked.notes and self.emit is not None:
             self.emit(ArgumentsRepaired(call, checked.notes))
         return Job(
@@ -189,7 +175,7 @@ class Conversation:
             values=checked.values,
             notes=checked.notes,
             context=self._context(tool, call) if tool.takes_context else None,
-            timeout=self._timeout(tool),
+            timeout=self.budget.timeout(tool),
             report=self._reporter(call),
             index=index,
         )
@@ -199,10 +185,10 @@ class Conversation:
             deps=self.deps,
             tool_name=tool.name,
             tool_call_id=call.id,
-            attempt=self.by_tool[tool.name],
-            calls_left=self._calls_left(tool),
-            deadline=self.deadline,
-            usage=self.usage,
+            attempt=self.budget.by_tool[tool.name],
+            calls_left=self.budget.calls_left(tool),
+            deadline=self.budget.deadline,
+            usage=self.budget.usage,
         )
 
     def _reporter(self, call: ToolCall) -> Callable[[Any], None] | None:
@@ -211,68 +197,133 @@ class Conversation:
             return None
         return lambda progress: emit(ToolProgress(call.id, call.name, progress))
 
-    # ---- running and answering
+    # ---- answers
 
-    def _invoke(self, reply: Reply, jobs: list[Job]) -> Generator[Step, Any, None]:
+    def _ended(self, turn: Turn) -> Ending | None:
+        """The model has answered: the ending; or None, and the turn says what the answer lacks."""
+        reply, reason = turn.reply, self._closing or "end"
+        if self.output is None:
+            return Ending(reply.message.text, reason, reply.detail)
+        if self.answer_form is None:
+            turn.misfit = self.feedback.answer_by_tool(self.output.tool.name)
+            return None
+        checked = self.output.read_text(reply.message.text, self.answer_form)
+        if checked.error is not None:
+            turn.misfit = checked.error
+            return None
+        return Ending(self.output.value(checked), reason, reply.detail)
+
+    def _final_call(self, turn: Turn) -> Ending | None:
+        """The ending, if a call of the answer's tool stands among the calls and fits."""
+        if self.output is None or self.answer_form is not None:
+            return None
+        tool = self.output.tool
+        for index, call in turn.open():
+            if call.name != tool.name:
+                continue
+            checked = tool.check(call.arguments, self.offered.get(tool.name), feedback=self.feedback)
+            if checked.error is None:
+                turn.note(index, Settled(ToolResult(True, self.feedback.answer_taken())), 0.0, ran=False)
+                turn.refuse_open(self.feedback.not_run)
+                return Ending(self.output.value(checked), self._closing or "end")
+            turn.refuse(index, checked.error)
+            turn.misfit = checked.error
+        return None
+
+    def _misfit(self, text: str, *, told: bool) -> None:
+        """Count an answer that does not fit, and tell the model, if the answer to its call has not already.
+
+        Raises:
+            OutputError: it has had its chances.
+        """
+        self._misfits += 1
+        if self._misfits >= MAX_MISFITS:
+            raise OutputError(
+                f"The model gave no answer that fits output_type in {self._misfits} tries. It was told last: {text}"
+            )
+        if not told:
+            self.history.append(Message("user", (Text(text),)))
+
+    def _without_value(self, text: str, reason: StopReason, detail: str = "", pending: Pending | None = None) -> Ending:
+        """An ending without an answer: the words so far; a typed run has no value then."""
+        return Ending(text if self.output is None else None, reason, detail, pending)
+
+    # ---- running
+
+    def _act(self, turn: Turn, jobs: list[Job]) -> Generator[Step, Any, Ending | None]:
+        """Ask about the jobs that need a person's word, and run those that may."""
+        shown = {job.index: approvals.shown(job, self.offered.get(job.tool.name)) for job in jobs if approvals.may(job)}
+        waiting = [job for job in jobs if job.index in shown and approvals.waits(job, shown[job.index])]
+        if waiting and self.emit is not None:
+            for job in waiting:
+                self.emit(ApprovalNeeded(shown[job.index]))
+        with self._kept_valid(turn):
+            decisions: Sequence[Decision] = ()
+            if waiting:
+                decisions = yield Decide(tuple(shown[job.index] for job in waiting))
+            yield from self._run(turn, jobs, dict(zip((job.index for job in waiting), decisions, strict=True)))
+        return self._waiting(turn, [shown[i] for i, _ in turn.open()])
+
+    def _go_on(self, waiting: Pending, decisions: Sequence[Decision]) -> Generator[Step, Any, Ending | None]:
+        """The turn that waited: its other calls are not repeated, and none is counted twice."""
+        turn = self._turn(Reply(self.history[-1], "tool_calls"))
+        for index, answer in waiting.answered.items():
+            turn.records[index] = ToolRecord(turn.calls[index], answer.result, turn.number, answer.seconds, answer.ran)
+        said = {call.id: decision for call, decision in zip(waiting.calls, decisions, strict=True)}
+        jobs: list[Job] = []
+        for index, call in turn.open():
+            if call.name not in self.tools:
+                turn.refuse(index, self.feedback.unknown_tool(call.name, [t.name for t in self.tools]))
+            elif (job := self._prepare(turn, index, call, self.tools.get(call.name))) is not None:
+                jobs.append(job)
+        with self._kept_valid(turn):
+            yield from self._run(turn, jobs, {job.index: said.get(job.call.id) for job in jobs})
+        open_ids = {call.id for _, call in turn.open()}
+        ending = self._waiting(turn, [call for call in waiting.calls if call.id in open_ids])
+        if ending is None:
+            turn.close(self.history, self.records)
+        return ending
+
+    def _run(self, turn: Turn, jobs: Sequence[Job], decisions: Mapping[int, Decision]) -> Generator[Step, Any, None]:
+        """Run the jobs on which nobody has to decide, or has decided for; those still undecided stay open."""
+        ready: list[Job] = []
+        for job in jobs:
+            decision = decisions.get(job.index, True)
+            if decision is True:
+                ready.append(job)
+            elif decision is not None:
+                turn.refuse(job.index, self.feedback.denied(job.tool.name, decision or ""))
+        if ready:
+            yield Invoke(stages(ready), turn.done)
+
+    @contextmanager
+    def _kept_valid(self, turn: Turn) -> Generator[None]:
+        """Cancelled, or worse: the history stays valid, and says which calls may have had an effect."""
         try:
-            yield Invoke(stages(jobs), self._done)
+            yield
         except BaseException:
-            # Cancelled, or worse: the history stays valid, and says which calls may have had an effect.
-            for index, call in enumerate(reply.message.tool_calls):
-                if index not in self._answers:
-                    self._refuse(index, call, self.feedback.cancelled(call.name), ran=True)
-            self._answer(reply)
+            turn.refuse_open(self.feedback.cancelled, ran=True)
+            turn.close(self.history, self.records)
             raise
 
-    def _done(self, job: Job, outcome: Outcome) -> None:
-        self._note(job.index, job.call, settle(job, outcome, self.feedback), outcome.seconds, ran=True)
-
-    def _refuse(self, index: int, call: ToolCall, text: str, *, ran: bool = False) -> None:
-        self._note(index, call, Settled(ToolResult(False, error=text)), 0.0, ran=ran)
-
-    def _note(self, index: int, call: ToolCall, settled: Settled, seconds: float, *, ran: bool) -> None:
-        record = ToolRecord(call, settled.result, self.turns, seconds, ran, settled.exception, settled.reference)
-        self._answers[index] = record
-        if self.emit is not None:
-            self.emit(ToolResultReady(call, settled.result, seconds, ran, settled.exception, settled.reference))
-
-    def _answer(self, reply: Reply) -> None:
-        """Close the turn: all answers in the model's order, in one message."""
-        calls = reply.message.tool_calls
-        if calls and self._answers:
-            records = [self._answers[index] for index in range(len(calls))]
-            self._answers.clear()
-            self.records += records
-            self.history.append(Message("tool", tuple(self._output(r) for r in records)))
-        if self.emit is not None:
-            self.emit(TurnEnded(self.turns, reply))
-
-    def _output(self, record: ToolRecord) -> ToolOutput:
-        result = record.result
-        if not result.success:
-            return ToolOutput(record.call.id, record.call.name, result.error or "", True)
-        text = self.feedback.result_text(result)
-        most = self.limits.result_chars
-        if most is not None and len(text) > most:
-            text = self.feedback.cut_result(record.call.name, text, most)
-        return ToolOutput(record.call.id, record.call.name, text)
+    def _waiting(self, turn: Turn, calls: Sequence[PendingCall]) -> Ending | None:
+        """The ending that waits for a person, if calls are still open."""
+        if not calls:
+            return None
+        pending = Pending.of(tuple(calls), self.history, approvals.answered(turn.records), self.budget)
+        return self._without_value("", "approval", "", pending)
 
     # ---- limits
 
-    def _spent(self) -> StopReason | None:
-        """Which of the run's own budgets is used up."""
-        limits = self.limits
-        if self._seconds_left() == 0.0:
-            return "time_limit"
+    def _turn(self, reply: Reply) -> Turn:
+        return Turn(reply, self.budget.turns, self.feedback, self.emit, self.budget.limits.result_chars)
+
+    def _choice(self) -> str:
         if self._closing is not None:
-            return None
-        if limits.turns is not None and self.turns >= limits.turns:
-            return "turn_limit"
-        if limits.calls is not None and self.calls > limits.calls:
-            return "call_limit"
-        if limits.tokens is not None and self.usage.total_tokens >= limits.tokens:
-            return "token_limit"
-        return None
+            by_tool = self.output is not None and self.answer_form is None
+            return self.output.tool.name if by_tool and self.output is not None else "none"
+        choice, self.tool_choice = self.tool_choice, "auto"
+        return choice
 
     def _close(self, over: StopReason) -> None:
         """One last turn: the model answers with what it has."""
@@ -282,43 +333,6 @@ class Conversation:
         if self.emit is not None:
             self.emit(LimitReached(over, text))
 
-    def _end(self, reason: StopReason) -> Ending:
+    def _out_of_time(self) -> Ending:
         last = next((m.text for m in reversed(self.history) if m.role == "assistant"), "")
-        return Ending(last, reason, "")
-
-    def _seconds_left(self) -> float | None:
-        return None if self.deadline is None else max(self.deadline - monotonic(), 0.0)
-
-    def _timeout(self, tool: Tool[..., Any]) -> float | None:
-        own = tool.options.timeout if tool.options.timeout is not None else self.limits.tool_timeout
-        left = self._seconds_left()
-        return min((t for t in (own, left) if t is not None), default=None)
-
-    def _calls_left(self, tool: Tool[..., Any]) -> int | None:
-        most = tool.options.max_calls_per_run
-        own = None if most is None else most - self.by_tool[tool.name]
-        run = None if self.limits.calls is None else self.limits.calls - self.calls
-        return min((n for n in (own, run) if n is not None), default=None)
-
-
-def stages(jobs: Sequence[Job]) -> list[list[Job]]:
-    """Jobs in the model's order, cut at the `sequential` ones: such a job waits for all before it, and runs alone."""
-    made: list[list[Job]] = []
-    open_stage = False
-    for job in jobs:
-        if job.tool.options.sequential:
-            made.append([job])
-            open_stage = False
-        elif open_stage:
-            made[-1].append(job)
-        else:
-            made.append([job])
-            open_stage = True
-    return made
-
-
-def failed(error: RunError, conversation: Conversation) -> RunError:
-    """The same error, carrying the history and what was used."""
-    error.messages = list(conversation.history)
-    error.usage = conversation.usage
-    return error
+        return self._without_value(last, "time_limit")

@@ -3,32 +3,57 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Generator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from toolsmith._drive import Outbox, adrive, astream, drive, stream
+from toolsmith._budget import Budget
+from toolsmith._drive import Outbox, Steps, adrive, astream, drive, stream
 from toolsmith._feedback import FEEDBACK
 from toolsmith._line import Line, Offers
-from toolsmith._loop import Conversation, Ending, failed
+from toolsmith._loop import Conversation
 from toolsmith._runresult import RunResult
+from toolsmith._steps import Decision, Ending
 from toolsmith.errors import RunError
 from toolsmith.events import Event, HistoryMended, Observer, RunEnded, RunStarted
 from toolsmith.history import mend
 from toolsmith.messages import Message, Text
 
 if TYPE_CHECKING:
+    from toolsmith._output import Output
     from toolsmith.agent import Agent
+    from toolsmith.approvals import Approve, Pending
 
-__all__ = ["Offers", "Run", "begin"]
+__all__ = ["Offers", "Run", "Wishes", "begin", "resume"]
 
 log = logging.getLogger("toolsmith")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What one run is asked for, beside its prompt.
+
+    Attributes:
+        deps: for tools that take a `RunContext`.
+        output: what the answer has to be; None for text.
+        tool_choice: for the first request.
+        allowed: the tools that may be called, None for all.
+        approve: decides about calls that need a person's word.
+        keep: events are kept for one who reads them as a stream.
+    """
+
+    deps: Any = None
+    output: Output | None = None
+    tool_choice: str = "auto"
+    allowed: Collection[str] | None = None
+    approve: Approve | None = None
+    keep: bool = False
+
+
 def begin(
-    agent: Agent, offers: Offers, prompt: str | None, history: Sequence[Message] | None, deps: Any, *, keep: bool
+    agent: Agent[Any], offers: Offers, prompt: str | None, history: Sequence[Message] | None, wishes: Wishes
 ) -> Run:
     """A run, ready to go.
 
@@ -37,8 +62,7 @@ def begin(
         offers: what was planned and encoded for the agent's tools so far.
         prompt: None goes on with `history` as it stands.
         history: what was said before.
-        deps: for tools that take a `RunContext`.
-        keep: events are kept for one who reads them as a stream.
+        wishes: the rest.
     """
     messages, notes = mend(history or (), FEEDBACK.answer_lost)
     before = len(messages)
@@ -46,18 +70,63 @@ def begin(
         messages.append(Message("user", (Text(prompt),)))
     elif not messages:
         raise TypeError("A run needs a prompt, or a message_history to go on from.")
-    outbox = Outbox(_observe(agent.observers) if agent.observers else None, keep=keep)
-    emit = outbox.emit if keep or agent.observers else None
-    conversation = Conversation(agent.tools, agent.limits, messages, emit=emit, deps=deps)
-    providers = agent.providers
-    line = Line(conversation, providers, offers, agent.instructions, agent.settings, agent.parallel_tool_calls, emit)
-    if emit is not None:
-        emit(RunStarted(agent.name, providers[0].name, prompt or ""))
+    run = _run(agent, offers, messages, Budget(agent.limits), wishes, before)
+    if run.emit is not None:
+        run.emit(RunStarted(agent.name, run.line.provider.name, prompt or ""))
     if notes:
         log.warning("The message history was mended: %s", " ".join(notes))
-        if emit is not None:
-            emit(HistoryMended(tuple(notes)))
+        if run.emit is not None:
+            run.emit(HistoryMended(tuple(notes)))
+    return run
+
+
+def resume(agent: Agent[Any], offers: Offers, pending: Pending, decisions: Sequence[Decision], wishes: Wishes) -> Run:
+    """A run that waited for a person, ready to go on; its budget goes on from where it was."""
+    budget = Budget(agent.limits, pending.usage, pending.turns, pending.tool_calls, pending.by_tool.copy())
+    run = _run(agent, offers, list(pending.messages), budget, wishes, len(pending.messages))
+    run.waiting, run.decisions = pending, decisions
+    if run.emit is not None:
+        run.emit(RunStarted(agent.name, run.line.provider.name, ""))
+    return run
+
+
+def _run(
+    agent: Agent[Any], offers: Offers, messages: list[Message], budget: Budget, wishes: Wishes, before: int
+) -> Run:
+    _check_names(agent, wishes)
+    outbox = Outbox(_observe(agent.observers) if agent.observers else None, keep=wishes.keep)
+    emit = outbox.emit if wishes.keep or agent.observers else None
+    conversation = Conversation(
+        agent.tools,
+        budget,
+        messages,
+        output=wishes.output,
+        tool_choice=wishes.tool_choice,
+        allowed=wishes.allowed,
+        emit=emit,
+        deps=wishes.deps,
+    )
+    line = Line(
+        conversation,
+        agent.providers,
+        offers,
+        agent.instructions,
+        agent.settings,
+        agent.parallel_tool_calls,
+        emit,
+        wishes.approve,
+    )
     return Run(conversation, line, before, outbox, emit)
+
+
+def _check_names(agent: Agent[Any], wishes: Wishes) -> None:
+    """A misspelt name must not force nothing, or leave a tool in reach."""
+    if isinstance(wishes.allowed, str):
+        raise TypeError(f"allowed_tools takes a list of names: write [{wishes.allowed!r}].")
+    for name in wishes.allowed or ():
+        agent.tools.get(name)
+    if wishes.tool_choice not in ("auto", "none", "required"):
+        agent.tools.get(wishes.tool_choice)
 
 
 @dataclass(slots=True, eq=False)
@@ -69,23 +138,28 @@ class Run:
     before: int
     outbox: Outbox
     emit: Callable[[Event], None] | None
+    waiting: Pending | None = None
+    decisions: Sequence[Decision] = ()
     began: float = field(default_factory=monotonic)
 
-    async def answer(self) -> RunResult[str]:
+    def _steps(self) -> Steps:
+        return self.conversation.steps(self.waiting, self.decisions)
+
+    async def answer(self) -> RunResult[Any]:
         """Run to the end, on the running event loop."""
         try:
-            return self.finish(await adrive(self.conversation.steps(), self.line))
+            return self.finish(await adrive(self._steps(), self.line))
         except RunError as error:
-            raise failed(error, self.conversation) from error.__cause__
+            raise self._failed(error) from error.__cause__
 
-    def answer_sync(self) -> RunResult[str]:
+    def answer_sync(self) -> RunResult[Any]:
         """Run to the end, on this thread."""
         try:
-            return self.finish(drive(self.conversation.steps(), self.line))
+            return self.finish(drive(self._steps(), self.line))
         except RunError as error:
-            raise failed(error, self.conversation) from error.__cause__
+            raise self._failed(error) from error.__cause__
 
-    def finish(self, ending: Ending) -> RunResult[str]:
+    def finish(self, ending: Ending) -> RunResult[Any]:
         """The result, told to those who listen."""
         talk = self.conversation
         result = RunResult(
@@ -94,36 +168,43 @@ class Run:
             talk.history,
             talk.history[self.before :],
             talk.records,
-            talk.usage,
+            talk.budget.usage,
             ending.detail,
-            talk.turns,
+            talk.budget.turns,
             monotonic() - self.began,
+            ending.pending,
         )
         if self.emit is not None:
             self.emit(RunEnded(result))
         return result
 
-    def events(self, ended: Callable[[RunResult[str]], None]) -> Generator[Event, None, None]:
+    def events(self, ended: Callable[[RunResult[Any]], None]) -> Generator[Event, None, None]:
         """Run to the end, giving events as they happen; `ended` takes the result."""
         try:
-            ending = yield from stream(self.conversation.steps(), self.line, self.outbox)
+            ending = yield from stream(self._steps(), self.line, self.outbox)
         except RunError as error:
-            raise failed(error, self.conversation) from error.__cause__
+            raise self._failed(error) from error.__cause__
         ended(self.finish(ending))
         yield from self.outbox.take()
 
-    async def aevents(self, ended: Callable[[RunResult[str]], None]) -> AsyncGenerator[Event, None]:
+    async def aevents(self, ended: Callable[[RunResult[Any]], None]) -> AsyncGenerator[Event, None]:
         """`events`, on the running event loop."""
         endings: list[Ending] = []
         try:
-            async with aclosing(astream(self.conversation.steps(), self.line, self.outbox, endings.append)) as events:
+            async with aclosing(astream(self._steps(), self.line, self.outbox, endings.append)) as events:
                 async for event in events:
                     yield event
         except RunError as error:
-            raise failed(error, self.conversation) from error.__cause__
+            raise self._failed(error) from error.__cause__
         ended(self.finish(endings[0]))
         for event in self.outbox.take():
             yield event
+
+    def _failed(self, error: RunError) -> RunError:
+        """The same error, carrying the history and what was used."""
+        error.messages = list(self.conversation.history)
+        error.usage = self.conversation.budget.usage
+        return error
 
 
 def _observe(observers: Sequence[Observer]) -> Callable[[Event], None]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 if TYPE_CHECKING:
+    from toolsmith.approvals import Pending
     from toolsmith.messages import Message, ToolCall, ToolResult, Usage
 
 OutputT = TypeVar("OutputT")
@@ -21,6 +22,7 @@ StopReason = Literal[
     "refusal",  # the model declined
     "filter",  # a content filter stepped in
     "error",  # the service gave up in the middle of a turn
+    "approval",  # calls wait for a person; see `RunResult.pending`
     "unknown",  # the service gave a reason that toolsmith does not know
 ]
 
@@ -53,7 +55,7 @@ class RunResult(Generic[OutputT]):
     """What came of a run.
 
     Attributes:
-        output: the model's answer.
+        output: the model's answer; a typed one is None where the run ended without it.
         stop_reason: why the run ended; "end" is the model's own wish, "turn_limit" and "call_limit" mean that it
             answered with what it had.
         messages: the whole history, to go on from with `agent.run(prompt, message_history=result.messages)`.
@@ -61,6 +63,9 @@ class RunResult(Generic[OutputT]):
         tool_calls: every call, with what the model was told and how long it took, in the model's order.
         usage: tokens and requests of this run.
         detail: the service's own words for an ending other than "end", "" where it gave none.
+        turns: requests to the model.
+        seconds: how long the run took.
+        pending: the calls that wait for a person, where `stop_reason` is "approval"; hand it to `agent.resume`.
     """
 
     output: OutputT
@@ -72,3 +77,4 @@ class RunResult(Generic[OutputT]):
     detail: str = ""
     turns: int = 0
     seconds: float = field(default=0.0, repr=False)
+    pending: Pending | None = None

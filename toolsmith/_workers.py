@@ -8,15 +8,19 @@ late result is dropped.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import itertools
 import os
 import threading
 from collections import deque
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
+from typing import TypeVar, cast
 
 IDLE_SECONDS = 5.0
 """A worker without work for this long ends."""
+
+T = TypeVar("T")
 
 _numbers = itertools.count(1)
 
@@ -72,6 +76,38 @@ _loop_lock = threading.Lock()
 def submit(job: Callable[[], None]) -> None:
     """Run `job` on a worker thread, at once. `job` must not raise."""
     _pool.submit(job)
+
+
+async def call(loop: asyncio.AbstractEventLoop, function: Callable[[], T]) -> T:
+    """Run `function` on a worker thread and wait for what it gives, in the caller's context variables."""
+    future: asyncio.Future[T] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(value: T | None, error: BaseException | None) -> None:
+        if future.done():
+            return
+        if error is None:
+            future.set_result(cast("T", value))
+        else:
+            future.set_exception(error)
+
+    def job() -> None:
+        value, error = None, None
+        try:
+            value = context.run(function)
+        except StopIteration as caught:  # a future refuses to carry one
+            error = RuntimeError(f"{function!r} raised StopIteration")
+            error.__cause__ = caught
+        except BaseException as caught:  # noqa: BLE001 - carried to the caller
+            error = caught
+        try:
+            loop.call_soon_threadsafe(settle, value, error)
+        except RuntimeError:
+            if not loop.is_closed():
+                raise
+
+    submit(job)
+    return await future
 
 
 def background_loop() -> asyncio.AbstractEventLoop:

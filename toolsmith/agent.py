@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, TypedDict, cast
+
+from typing_extensions import TypeVar, Unpack
 
 from toolsmith._runresult import RunResult, StopReason, ToolRecord
 from toolsmith.errors import ConfigError
@@ -14,17 +16,41 @@ from toolsmith.providers import ModelSettings, resolve
 
 if TYPE_CHECKING:
     from toolsmith._line import Offers
-    from toolsmith._run import Run
+    from toolsmith._output import Output
+    from toolsmith._run import Run, Wishes
+    from toolsmith.approvals import Approve, Pending
     from toolsmith.events import Observer
     from toolsmith.messages import Message
     from toolsmith.providers import Provider
     from toolsmith.registry import ToolLike, ToolRegistry
     from toolsmith.streams import RunStream, SyncRunStream
 
-__all__ = ["Agent", "RunResult", "StopReason", "ToolRecord"]
+__all__ = ["Agent", "RunOptions", "RunResult", "StopReason", "ToolRecord"]
+
+OutputT = TypeVar("OutputT", default=str)
 
 
-class Agent:
+class RunOptions(TypedDict, total=False):
+    """The keywords of a run.
+
+    Attributes:
+        message_history: what was said before, from `RunResult.messages` or an error's `messages`; any provider's.
+        deps: handed to tools that take a `RunContext`, never shown to the model.
+        tool_choice: for the first request: "auto", "none", "required" or a tool's name. A service that refuses to be
+            forced is asked with "auto".
+        allowed_tools: names of the tools that may be called in this run; calls of others are refused. The model sees
+            the same list of tools, so that what the service has cached stays good.
+        approve: decides about calls of tools with `requires_approval`; instead of the agent's own.
+    """
+
+    message_history: Sequence[Message] | None
+    deps: Any
+    tool_choice: str
+    allowed_tools: Collection[str] | None
+    approve: Approve | None
+
+
+class Agent(Generic[OutputT]):
     """A model with tools.
 
         agent = Agent("anthropic:claude-opus-5-5", tools=[get_weather], instructions="Answer in one sentence.")
@@ -44,6 +70,10 @@ class Agent:
         tool_timeout: short for `Limits(tool_timeout=...)`, in seconds.
         settings: parameters of the model's API, passed through with each request, e.g. {"max_tokens": 2000}.
         parallel_tool_calls: False forbids several calls in one turn; None leaves it to the service.
+        output_type: what the answer has to be, any type that pydantic takes; `RunResult.output` is a value of it. The
+            model is told what is wrong with an answer that does not fit, and tries again.
+        approve: decides about calls of tools with `requires_approval` (see `toolsmith.approvals`). None ends the run
+            with `stop_reason="approval"`, to go on from with `resume`.
         observers: called with each event of a run (see `toolsmith.events`).
 
     Raises:
@@ -63,6 +93,8 @@ class Agent:
         tool_timeout: float | None = None,
         settings: Mapping[str, Any] | None = None,
         parallel_tool_calls: bool | None = None,
+        output_type: type[OutputT] = str,  # pyright: ignore[reportArgumentType] - the default of OutputT
+        approve: Approve | None = None,
         observers: Iterable[Observer] = (),
     ) -> None:
         # Here and below: what only makes or runs agents is loaded with the first one, not with the name `Agent`.
@@ -74,13 +106,16 @@ class Agent:
         self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(_iterable(tools))
         self.settings: dict[str, Any] = dict(settings or {})
         self.parallel_tool_calls = parallel_tool_calls
+        self.output_type = output_type
+        self.approve = approve
         self.observers: list[Observer] = list(observers)
         self._models = _models(model)
         self._providers: list[Provider] | None = None
         self._offers: Offers | None = None
+        self._output: Output | None = None
 
     @classmethod
-    def from_config(cls, path: str | Path, name: str) -> Agent:
+    def from_config(cls, path: str | Path, name: str) -> Self:
         """The agent named `name` in a `toolsmith.toml`: its `[agents.NAME]` table.
 
         Its tools are imported from the file's own folder first.
@@ -90,7 +125,8 @@ class Agent:
         """
         from toolsmith import config
 
-        return cls(**config.load(path).agent_arguments(name))
+        make = cast("Callable[..., Self]", cls)
+        return make(**config.load(path).agent_arguments(name))
 
     @property
     def providers(self) -> list[Provider]:
@@ -106,30 +142,23 @@ class Agent:
             self._providers = [resolve(m) if isinstance(m, (str, ModelSettings)) else m for m in self._models]
         return self._providers
 
-    async def run(
-        self, prompt: str | None = None, *, message_history: Sequence[Message] | None = None, deps: Any = None
-    ) -> RunResult[str]:
+    async def run(self, prompt: str | None = None, **options: Unpack[RunOptions]) -> RunResult[OutputT]:
         """Run to an answer, on the running event loop.
 
         Args:
             prompt: what to do; None goes on with `message_history` as it stands.
-            message_history: what was said before, from `RunResult.messages` or an error's `messages`; any provider's.
-            deps: handed to tools that take a `RunContext`, never shown to the model.
+            options: see `RunOptions`.
 
         Raises:
             RunError: the run ended without an answer; `error.messages` holds the history so far.
         """
-        return await self._begin(prompt, message_history, deps).answer()
+        return await self._begin(prompt, options).answer()
 
-    def run_sync(
-        self, prompt: str | None = None, *, message_history: Sequence[Message] | None = None, deps: Any = None
-    ) -> RunResult[str]:
+    def run_sync(self, prompt: str | None = None, **options: Unpack[RunOptions]) -> RunResult[OutputT]:
         """`run` for code without an event loop; works under a running one too (a notebook), which it blocks."""
-        return self._begin(prompt, message_history, deps).answer_sync()
+        return self._begin(prompt, options).answer_sync()
 
-    def run_stream(
-        self, prompt: str | None = None, *, message_history: Sequence[Message] | None = None, deps: Any = None
-    ) -> RunStream[str]:
+    def run_stream(self, prompt: str | None = None, **options: Unpack[RunOptions]) -> RunStream[OutputT]:
         """`run` as a stream of events, the words of the model as they arrive.
 
             async with agent.run_stream("Is it raining in Oslo?") as events:
@@ -141,24 +170,92 @@ class Agent:
         """
         from toolsmith.streams import RunStream
 
-        run = self._begin(prompt, message_history, deps, keep=True)
+        run = self._begin(prompt, options, keep=True)
         return RunStream(run.conversation.history, run.aevents)
 
-    def run_stream_sync(
-        self, prompt: str | None = None, *, message_history: Sequence[Message] | None = None, deps: Any = None
-    ) -> SyncRunStream[str]:
+    def run_stream_sync(self, prompt: str | None = None, **options: Unpack[RunOptions]) -> SyncRunStream[OutputT]:
         """`run_stream` for code without an event loop: `with` and `for` instead of `async with` and `async for`."""
         from toolsmith.streams import SyncRunStream
 
-        run = self._begin(prompt, message_history, deps, keep=True)
+        run = self._begin(prompt, options, keep=True)
         return SyncRunStream(run.conversation.history, run.events)
 
-    def _begin(self, prompt: str | None, history: Sequence[Message] | None, deps: Any, *, keep: bool = False) -> Run:
-        from toolsmith._run import Offers, begin
+    async def resume(
+        self,
+        waiting: RunResult[Any] | Pending,
+        *,
+        approve: Collection[str] | bool = (),
+        deny: Mapping[str, str] | Collection[str] = (),
+        deps: Any = None,
+    ) -> RunResult[OutputT]:
+        """Go on where calls waited for a person. Calls of that turn that have run already are not repeated.
 
+        Args:
+            waiting: the result whose `stop_reason` is "approval", or its `pending`, loaded in any process.
+            approve: ids of calls to run; True for all that `deny` does not name.
+            deny: ids of calls to refuse; a mapping gives the reason that the model is told.
+            deps: as in `run`.
+
+        Raises:
+            ValueError: an id that does not wait, or a result that does not.
+            RunError: as for `run`.
+        """
+        return await self._resume(waiting, approve, deny, deps).answer()
+
+    def resume_sync(
+        self,
+        waiting: RunResult[Any] | Pending,
+        *,
+        approve: Collection[str] | bool = (),
+        deny: Mapping[str, str] | Collection[str] = (),
+        deps: Any = None,
+    ) -> RunResult[OutputT]:
+        """`resume` for code without an event loop."""
+        return self._resume(waiting, approve, deny, deps).answer_sync()
+
+    def _begin(self, prompt: str | None, options: RunOptions, *, keep: bool = False) -> Run:
+        from toolsmith._run import begin
+
+        history = options.get("message_history")
+        return begin(self, self._kept_offers(), prompt, history, self._wishes(options, keep=keep))
+
+    def _resume(
+        self,
+        waiting: RunResult[Any] | Pending,
+        approve: Collection[str] | bool,
+        deny: Mapping[str, str] | Collection[str],
+        deps: Any,
+    ) -> Run:
+        from toolsmith._run import resume
+
+        pending = waiting.pending if isinstance(waiting, RunResult) else waiting
+        if pending is None:
+            raise ValueError("This run does not wait for anybody: its stop_reason is not 'approval'.")
+        decisions = pending.decisions(approve, deny)
+        return resume(self, self._kept_offers(), pending, decisions, self._wishes({"deps": deps}))
+
+    def _wishes(self, options: RunOptions, *, keep: bool = False) -> Wishes:
+        from toolsmith._run import Wishes
+
+        if self._output is None and self.output_type is not str:
+            from toolsmith._output import Output
+
+            self._output = Output(self.output_type, self.tools)
+        return Wishes(
+            deps=options.get("deps"),
+            output=self._output,
+            tool_choice=options.get("tool_choice", "auto"),
+            allowed=options.get("allowed_tools"),
+            approve=options.get("approve", self.approve),
+            keep=keep,
+        )
+
+    def _kept_offers(self) -> Offers:
         if self._offers is None:
+            from toolsmith._line import Offers
+
             self._offers = Offers()
-        return begin(self, self._offers, prompt, history, deps, keep=keep)
+        return self._offers
 
 
 def _limits(limits: Limits | None, calls: int | None, tool_timeout: float | None) -> Limits:

@@ -5,6 +5,7 @@
     ├── ConfigError         settings: an unknown provider, a missing key, a misspelt name in toolsmith.toml
     ├── HistoryError        a stored conversation cannot be read
     ├── RunError            a run ended without an answer; carries the history so far
+    │   ├── OutputError     the model gave no answer of the type that was asked for
     │   └── ProviderError   the service failed or refused; `category` says how, `retryable` whether to try again
     └── ToolError           raised *by a tool* to say something to the model
         └── ModelRetry      the same, when other arguments would work
@@ -99,6 +100,10 @@ class RunError(ToolsmithError):
         super().__init__(text)
         self.messages: list[Message] = list(messages)
         self.usage = usage
+
+
+class OutputError(RunError):
+    """The model gave no answer that fits the run's `output_type`, though it was told each time what was wrong."""
 
 
 class ProviderError(RunError):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from toolsmith.agent import RunResult
+    from toolsmith.approvals import PendingCall
     from toolsmith.messages import Reply, ToolCall, ToolResult
 
 
@@ -73,6 +74,13 @@ class ArgumentsRepaired:
 
     call: ToolCall
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalNeeded:
+    """A call waits for a person's word."""
+
+    call: PendingCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +171,7 @@ Event = (
     | ToolArgumentsDelta
     | ToolCallReady
     | ArgumentsRepaired
+    | ApprovalNeeded
     | ToolProgress
     | ToolResultReady
     | TurnEnded

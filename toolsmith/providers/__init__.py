@@ -84,6 +84,19 @@ class Provider(Protocol):
         """
         ...
 
+    def answer_settings(self, form: Offered, settings: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The settings that hold the model's answer itself to a schema.
+
+        Args:
+            form: the schema, as this service's strict mode takes it, if it does.
+            settings: the run's own, which are kept.
+
+        Returns:
+            All of the request's settings; or None where this API, this model or this schema does not allow it: then
+            the run gives the model a tool to answer with.
+        """
+        ...
+
     def encode_request(self, request: Request, *, stream: bool) -> bytes:
         """The body of a request: a join of ready bytes."""
         ...

@@ -147,6 +147,14 @@ class AnthropicMessages(SDKCarrier):
         refused = _NOT_FORCED.search(self.model) or thinking.get("type") == "enabled"
         return "auto" if refused else request.tool_choice
 
+    def answer_settings(self, form: Offered, settings: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """`output_config.format`, beside what else stands in `output_config` (A/types/output_config_param.py)."""
+        if not form.strict:
+            return None
+        config = obj({**self.settings, **settings}.get("output_config"))
+        shape = {"type": "json_schema", "schema": form.schema}
+        return {**settings, "output_config": {**config, "format": shape}}
+
     def encode_request(self, request: Request, *, stream: bool) -> bytes:
         """The body of a request."""
         if request.settings:

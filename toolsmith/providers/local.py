@@ -97,6 +97,10 @@ class LocalModel:
         """Each choice is taken as it is."""
         return request.tool_choice
 
+    def answer_settings(self, form: Offered, settings: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """None: this model's answers quote what tools gave, in no other form."""
+        return None
+
     def encode_request(self, request: Request, *, stream: bool) -> bytes:
         """A join of the ready bytes."""
         self._check(request.settings)

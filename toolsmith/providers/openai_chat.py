@@ -122,6 +122,13 @@ class OpenAIChat(SDKCarrier):
         """What `tool_choice` this request really carries: this API takes each."""
         return request.tool_choice
 
+    def answer_settings(self, form: Offered, settings: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """`response_format`, on OpenAI's own service: of the others many ignore it."""
+        if not (form.strict and self._is_openai):
+            return None
+        shape = {"name": form.spec.name, "schema": form.schema, "strict": True}
+        return {**settings, "response_format": {"type": "json_schema", "json_schema": shape}}
+
     def encode_request(self, request: Request, *, stream: bool) -> bytes:
         """The body of a request."""
         if request.settings:

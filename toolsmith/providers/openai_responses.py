@@ -104,6 +104,14 @@ class OpenAIResponses(SDKCarrier):
         """What `tool_choice` this request really carries: this API takes each."""
         return request.tool_choice
 
+    def answer_settings(self, form: Offered, settings: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """`text.format`, beside what else stands in `text`."""
+        if not form.strict:
+            return None
+        shape = {"type": "json_schema", "name": form.spec.name, "schema": form.schema, "strict": True}
+        text = obj({**self.settings, **settings}.get("text"))
+        return {**settings, "text": {**text, "format": shape}}
+
     def encode_request(self, request: Request, *, stream: bool) -> bytes:
         """The body of a request."""
         if request.settings:

@@ -1,0 +1,195 @@
+"""People in the loop: who is asked, what waits, and that nothing runs twice or unasked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from wire import Wire
+
+from toolsmith import Agent, HistoryError, Limits, Message, Pending, PendingCall, RunResult, Tool, ToolOutput, tool
+from toolsmith.events import ApprovalNeeded, Event
+from toolsmith.testing import call, say
+
+Log = list[tuple[str, float]]
+
+
+def _tools(log: Log) -> list[Tool[..., Any]]:
+    @tool(requires_approval=lambda c: c.arguments["amount"] > 100)
+    def pay(to: str, amount: float = 5.0) -> str:
+        """Pay somebody."""
+        log.append((to, amount))
+        return f"paid {to} {amount:g}"
+
+    @tool
+    def balance(account: str = "main") -> int:
+        """Look up a balance."""
+        log.append((account, 0))
+        return 1000
+
+    return [pay, balance]
+
+
+def _outputs(messages: list[Message]) -> list[str]:
+    return [p.text for m in messages if m.role == "tool" for p in m.parts if isinstance(p, ToolOutput)]
+
+
+_TURN = [
+    call("pay", to="a", amount=500),
+    call("balance"),
+    call("pay", to="b", amount=50),
+    call("pay", to="c", amount=900),
+]
+
+
+def test_a_run_waits_for_a_person_and_goes_on_elsewhere(wire: Wire) -> None:
+    """Only the calls that need a word wait; the others of that turn have run, and are not run again in `resume`."""
+    log: Log = []
+    seen: list[Event] = []
+    model = wire.model(_TURN, say("all done"))
+    agent = Agent(wire.provider(model), tools=_tools(log), observers=[seen.append])
+    result = wire.run(agent, "pay")
+    assert result.stop_reason == "approval"
+    assert result.pending is not None
+    assert [(c.name, c.arguments["to"], c.arguments["amount"]) for c in result.pending.calls] == [
+        ("pay", "a", 500),
+        ("pay", "c", 900),
+    ]
+    assert sorted(log) == [("b", 50), ("main", 0)]
+    assert len([e for e in seen if isinstance(e, ApprovalNeeded)]) == 2
+
+    # Another process: nothing is left but the text.
+    pending = Pending.load(result.pending.dump())
+    elsewhere: Log = []
+    first, last = (c.id for c in pending.calls)
+    agent = Agent(wire.provider(model), tools=_tools(elsewhere))
+    final = _resume(wire, agent, pending, approve=[first], deny={last: "too much"})
+    assert final.output == "all done"
+    assert elsewhere == [("a", 500)]
+    texts = _outputs(final.messages)
+    assert [texts[0], texts[1], texts[2]] == ["paid a 500", "1000", "paid b 50"]
+    assert "too much" in texts[3]
+
+
+def _resume(wire: Wire, agent: Agent, waiting: Any, **decided: Any) -> RunResult[str]:
+    if wire.driver == "sync":
+        return agent.resume_sync(waiting, **decided)
+    return asyncio.run(agent.resume(waiting, **decided))
+
+
+def test_what_is_left_undecided_goes_on_waiting(wire: Wire) -> None:
+    log: Log = []
+    model = wire.model(_TURN, say("all done"))
+    agent = Agent(wire.provider(model), tools=_tools(log))
+    result = wire.run(agent, "pay")
+    assert result.pending is not None
+    first, last = (c.id for c in result.pending.calls)
+    log.clear()
+    half = _resume(wire, agent, result, approve=[last])
+    assert half.stop_reason == "approval"
+    assert log == [("c", 900)]
+    assert half.pending is not None
+    assert [c.id for c in half.pending.calls] == [first]
+    final = _resume(wire, agent, Pending.load(half.pending.dump()), approve=True)
+    assert final.output == "all done"
+    assert log == [("c", 900), ("a", 500)]
+    assert _outputs(final.messages) == ["paid a 500", "1000", "paid b 50", "paid c 900"]
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_a_callback_decides_at_once(wire: Wire, kind: str) -> None:
+    log: Log = []
+    asked: list[str] = []
+
+    def decide(waiting: PendingCall) -> bool | str:
+        asked.append(waiting.arguments["to"])
+        return True if waiting.arguments["to"] == "a" else "not to them"
+
+    async def adecide(waiting: PendingCall) -> bool | str:
+        await asyncio.sleep(0)
+        return decide(waiting)
+
+    model = wire.model(_TURN, say("done"))
+    agent = Agent(wire.provider(model), tools=_tools(log), approve=decide if kind == "sync" else adecide)
+    result = wire.run(agent, "pay")
+    assert result.output == "done"
+    assert asked == ["a", "c"]
+    assert ("a", 500) in log
+    assert ("c", 900) not in log
+    assert "not to them" in _outputs(result.messages)[3]
+
+
+def test_limits_hold_across_a_resume(wire: Wire) -> None:
+    """Attempts before and after the wait are counted together."""
+    log: Log = []
+    model = wire.model(call("pay", to="a", amount=500), call("pay", to="a", amount=1), say("closed"))
+    agent = Agent(wire.provider(model), tools=_tools(log), limits=Limits(calls=1))
+    waiting = wire.run(agent, "pay")
+    final = _resume(wire, agent, waiting, approve=True)
+    assert final.stop_reason == "call_limit"
+    assert log == [("a", 500)]
+
+
+def test_a_predicate_that_fails_lets_nothing_run() -> None:
+    log: list[str] = []
+
+    def broken(waiting: PendingCall) -> bool:
+        raise LookupError(waiting.id)
+
+    @tool(requires_approval=broken)
+    def wipe() -> str:
+        """Wipe."""
+        log.append("wiped")
+        return "wiped"
+
+    from toolsmith.testing import ScriptedModel
+
+    result = Agent(ScriptedModel([call("wipe")]).provider("openai"), tools=[wipe]).run_sync("go")
+    assert result.stop_reason == "approval"
+    assert log == []
+
+
+def _pending() -> Pending:
+    return Pending((PendingCall("c1", "pay", {"to": "a"}), PendingCall("c2", "pay", {"to": "b"})), [])
+
+
+@pytest.mark.parametrize(
+    ("approve", "deny", "expected"),
+    [
+        ((), (), [None, None]),
+        (["c1"], ["c2"], [True, False]),
+        (True, {"c2": "no"}, [True, "no"]),
+        (True, (), [True, True]),
+    ],
+)
+def test_decisions(approve: Any, deny: Any, expected: list[Any]) -> None:
+    assert _pending().decisions(approve, deny) == expected
+
+
+@pytest.mark.parametrize(("approve", "deny"), [(["c9"], ()), ((), ["c9"]), (["c1"], ["c1"])])
+def test_decisions_that_make_no_sense_are_refused(approve: Any, deny: Any) -> None:
+    with pytest.raises(ValueError, match=r"c[19]"):
+        _pending().decisions(approve, deny)
+
+
+def _broken(changes: Mapping[str, Any]) -> str:
+    return json.dumps({**json.loads(_pending().dump()), **changes})
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", _broken({"toolsmith_pending": 9}), _broken({"calls": [{}]}), _broken({"history": "x"})]
+)
+def test_what_is_no_dumped_pending_is_refused(text: str) -> None:
+    with pytest.raises(HistoryError):
+        Pending.load(text)
+
+
+def test_resuming_a_run_that_does_not_wait_is_an_error() -> None:
+    from toolsmith.testing import ScriptedModel
+
+    agent = Agent(ScriptedModel([say("hi")]).provider("openai"))
+    with pytest.raises(ValueError, match="does not wait"):
+        agent.resume_sync(agent.run_sync("hi"))

@@ -1,0 +1,174 @@
+"""Typed answers and control: `output_type`, `tool_choice`, `allowed_tools`."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import threading
+from typing import Any, Literal, assert_type
+
+import pytest
+from pydantic import BaseModel, Field
+from wire import Wire
+
+from toolsmith import Agent, DefinitionError, Limits, OutputError, RunResult, Text, ToolOutput, tool
+from toolsmith.testing import ScriptedModel, call, raw_call, say
+from toolsmith.testing.script import Step
+
+
+class Weather(BaseModel):
+    city: str
+    celsius: float = Field(ge=-90, le=60)
+    sky: Literal["clear", "cloudy"] = "clear"
+
+
+@dataclasses.dataclass
+class Span:
+    begin: dt.date
+    days: int = 1
+
+
+@tool
+def look(city: str) -> str:
+    """Look out of the window."""
+    return f"{city}: sunny"
+
+
+@tool
+def listen(city: str) -> str:
+    """Listen to the radio."""
+    return f"{city}: music"
+
+
+def _answer(text: str) -> Step:
+    """The model's final answer: in words held to the schema, or by the tool where the service is not told a schema.
+
+    Compatible servers (openai-chat at an address other than OpenAI's own) are not: many ignore it.
+    """
+    return lambda request: raw_call("final_answer", text) if "final_answer" in request.tools else say(text)
+
+
+def test_an_answer_is_a_value_of_the_type(wire: Wire) -> None:
+    """After tool calls too; the services are told the schema in their own way, and refuse one they do not take."""
+    model = wire.model(
+        call("look", city="Oslo"), _answer('{"answer": {"city": "Oslo", "celsius": 21.5, "sky": "clear"}}')
+    )
+    agent = Agent(wire.provider(model), tools=[look], output_type=Weather)
+    assert_type(agent, Agent[Weather])
+    result: RunResult[Weather] = wire.run(agent, "weather?")
+    assert result.output == Weather(city="Oslo", celsius=21.5)
+    assert result.stop_reason == "end"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (int, '{"answer": 3}', 3),
+        (list[Span], '{"answer": [{"begin": "2026-01-02", "days": 1}]}', [Span(dt.date(2026, 1, 2))]),
+        (Literal["yes", "no"], '{"answer": "yes"}', "yes"),
+        (Weather | None, '{"answer": null}', None),
+    ],
+)
+def test_any_type_will_do(kind: Any, text: str, value: Any) -> None:
+    agent = Agent(ScriptedModel([say(text)]).provider("openai"), output_type=kind)
+    assert agent.run_sync("?").output == value
+
+
+def test_an_answer_that_does_not_fit_is_told_what_is_wrong(wire: Wire) -> None:
+    model = wire.model(
+        _answer('{"answer": {"city": "Oslo", "celsius": 700, "sky": "clear"}}'),
+        _answer('{"answer": {"city": "Oslo", "celsius": "warm", "sky": "clear"}}'),
+        _answer('{"answer": {"city": "Oslo", "celsius": 7, "sky": "clear"}}'),
+    )
+    result = wire.run(Agent(wire.provider(model), output_type=Weather), "weather?")
+    assert result.output.celsius == 7
+    told = [
+        p.text
+        for m in result.messages[1:]
+        for p in m.parts
+        if isinstance(p, (Text, ToolOutput)) and m.role != "assistant"
+    ]
+    assert "answer.celsius" in told[0]
+    assert "60" in told[0]
+    assert "number" in told[1]
+
+
+def test_an_answer_that_is_no_json_is_told_so() -> None:
+    model = ScriptedModel([say('{"answer": {"city": "Oslo", "celsius": 7'), say("It is warm."), say('{"answer": 7}')])
+    result = Agent(model.provider("openai"), output_type=int).run_sync("?")
+    assert result.output == 7
+    told = [m.text for m in result.messages if m.role == "user"][1:]
+    assert all("not taken" in t and "JSON" in t for t in told)
+    assert len(told) == 2
+
+
+def test_a_model_that_never_fits_ends_in_an_error_that_keeps_the_work(wire: Wire) -> None:
+    model = wire.model(*[say("no")] * 3)
+    with pytest.raises(OutputError) as caught:
+        wire.run(Agent(wire.provider(model), output_type=int), "number?")
+    assert [m.text for m in caught.value.messages if m.role == "assistant"] == ["no"] * 3
+    assert caught.value.usage is not None
+    assert caught.value.usage.requests == 3
+
+
+def _free() -> Any:
+    """A type without a strict form, so that the answer goes by a tool."""
+    return dict[str, Any]
+
+
+def test_where_the_schema_cannot_be_held_the_answer_goes_by_a_tool(wire: Wire) -> None:
+    """The model is offered `final_answer`; words are not taken, wrong arguments are told, other calls are closed."""
+    model = wire.model(
+        [call("look", city="Oslo")],
+        say("It is sunny."),
+        [call("final_answer", answer=3)],
+        [call("look", city="Bergen"), call("final_answer", answer={"sky": "clear"})],
+    )
+    result = wire.run(Agent(wire.provider(model), tools=[look], output_type=_free()), "weather?")
+    assert result.output == {"sky": "clear"}
+    assert "final_answer" in [m.text for m in result.messages if m.role == "user"][1]
+    outputs = [p for m in result.messages if m.role == "tool" for p in m.parts if isinstance(p, ToolOutput)]
+    assert [o.is_error for o in outputs] == [False, True, True, False]
+    assert [r.ran for r in result.tool_calls] == [True, False, False, False]
+
+
+def test_the_closing_turn_answers_by_the_tool(wire: Wire) -> None:
+    model = wire.model(call("look", city="Oslo"), call("final_answer", answer={"sky": "clear"}))
+    agent = Agent(wire.provider(model), tools=[look], output_type=_free(), limits=Limits(turns=1))
+    result = wire.run(agent, "weather?")
+    assert result.output == {"sky": "clear"}
+    assert result.stop_reason == "turn_limit"
+
+
+def test_a_type_that_no_json_carries_is_told_before_a_request() -> None:
+    model = ScriptedModel([say("x")])
+    with pytest.raises(DefinitionError, match="output_type"):
+        Agent(model.provider("openai"), output_type=threading.Lock).run_sync("?")
+    assert model.requests == []
+
+
+def test_a_forced_choice_is_for_the_first_request(wire: Wire) -> None:
+    """Forced each time, a model could never answer; a service that refuses force is asked with «auto»."""
+    model = wire.model(call("look", city="Oslo"), say("sunny"))
+    result = wire.run(Agent(wire.provider(model), tools=[look, listen]), "weather?", tool_choice="look")
+    assert result.output == "sunny"
+    first, second = model.requests
+    assert second.body.get("tool_choice") in (None, "auto", {"type": "auto"})
+    if wire.api != "anthropic":
+        assert "look" in str(first.body["tool_choice"])
+
+
+def test_tools_that_are_not_allowed_are_refused_and_the_list_stays(wire: Wire) -> None:
+    model = wire.model([call("listen", city="Oslo"), call("look", city="Oslo")], say("sunny"))
+    result = wire.run(Agent(wire.provider(model), tools=[look, listen]), "weather?", allowed_tools=["look"])
+    assert [r.ran for r in result.tool_calls] == [False, True]
+    assert "`look`" in (result.tool_calls[0].result.error or "")
+    assert set(model.requests[0].tools) == {"look", "listen"}
+
+
+@pytest.mark.parametrize("options", [{"tool_choice": "lok"}, {"allowed_tools": ["lok"]}])
+def test_a_misspelt_name_is_told_at_once(options: Any) -> None:
+    model = ScriptedModel([say("x")])
+    with pytest.raises(KeyError, match="look"):
+        Agent(model.provider("openai"), tools=[look]).run_sync("?", **options)
+    assert model.requests == []

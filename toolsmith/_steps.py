@@ -1,0 +1,73 @@
+"""What a run wants from the world, a step at a time, and how it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolsmith._job import Job, Outcome
+    from toolsmith._runresult import StopReason
+    from toolsmith.approvals import Pending, PendingCall
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Send the history to the model; the answer is a `Reply`.
+
+    Attributes:
+        tool_choice: "auto", "none", "required" or a tool's name.
+        timeout: seconds that the run has left, None for no limit.
+    """
+
+    tool_choice: str
+    timeout: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """Ask a person about calls; the answer is a list with a decision for each.
+
+    A decision is True, False, a reason for "no", or None where nobody has decided yet.
+    """
+
+    calls: tuple[PendingCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Invoke:
+    """Run jobs, a stage after the other; `done` is to be called as each one ends."""
+
+    stages: Sequence[Sequence[Job]]
+    done: Callable[[Job, Outcome], None]
+
+
+Step = Ask | Decide | Invoke
+Decision = bool | str | None
+
+
+@dataclass(slots=True, eq=False)
+class Ending:
+    """How a conversation ended; a `RunResult` is made from it."""
+
+    output: Any
+    stop_reason: StopReason
+    detail: str = ""
+    pending: Pending | None = None
+
+
+def stages(jobs: Sequence[Job]) -> list[list[Job]]:
+    """Jobs in the model's order, cut at the `sequential` ones: such a job waits for all before it, and runs alone."""
+    made: list[list[Job]] = []
+    open_stage = False
+    for job in jobs:
+        if job.tool.options.sequential:
+            made.append([job])
+            open_stage = False
+        elif open_stage:
+            made[-1].append(job)
+        else:
+            made.append([job])
+            open_stage = True
+    return made

@@ -1,0 +1,223 @@
+"""Calls that wait for a person: who is asked, and what is kept until the answer comes, in another process too.
+
+@tool(requires_approval=True)
+def pay(iban: str, amount: Decimal) -> str: ...
+
+result = agent.run_sync("Pay the rent.")
+if result.stop_reason == "approval":
+    store(result.pending.dump())
+...
+pending = Pending.load(stored())
+result = agent.resume_sync(pending, approve=[call.id for call in pending.calls])
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from toolsmith.errors import HistoryError
+from toolsmith.history import dump_messages, load_messages
+from toolsmith.messages import Message, ToolResult, Usage
+
+if TYPE_CHECKING:
+    from toolsmith._budget import Budget
+    from toolsmith._job import Job
+    from toolsmith._runresult import ToolRecord
+    from toolsmith._steps import Decision
+    from toolsmith.dialects import Offered
+
+VERSION = 1
+"""Of the JSON that `Pending.dump` gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingCall:
+    """A call that waits for a person.
+
+    Attributes:
+        id: to name it by in `resume`.
+        name: the tool's.
+        arguments: by the tool's parameters, as plain JSON data.
+    """
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+Approve = Callable[[PendingCall], "Decision | Awaitable[Decision]"]
+"""Decides about a call: True runs it, False or a text (which the model is told) refuses it, None leaves it open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A call of the waiting turn that has its answer already; it is not run again."""
+
+    result: ToolResult
+    seconds: float
+    ran: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pending:
+    """A run that waits for a person.
+
+    Attributes:
+        calls: the ones that wait.
+        messages: the history; it ends with the turn whose calls these are.
+        answered: what became of the other calls of that turn, by their place in it.
+        usage, turns, tool_calls, by_tool: what the run has used, so that its limits go on to hold.
+    """
+
+    calls: tuple[PendingCall, ...]
+    messages: list[Message]
+    answered: Mapping[int, Answered] = field(default_factory=dict[int, Answered])
+    usage: Usage = field(default_factory=Usage)
+    turns: int = 0
+    tool_calls: int = 0
+    by_tool: Counter[str] = field(default_factory=Counter[str])
+
+    @classmethod
+    def of(
+        cls, calls: tuple[PendingCall, ...], history: list[Message], answered: Mapping[int, Answered], budget: Budget
+    ) -> Pending:
+        """A run as it stands; later changes of the run do not reach it."""
+        return cls(calls, list(history), answered, budget.usage, budget.turns, budget.calls, budget.by_tool.copy())
+
+    def dump(self) -> str:
+        """As JSON text, for `load`."""
+        return json.dumps(
+            {
+                "toolsmith_pending": VERSION,
+                "calls": [asdict(c) for c in self.calls],
+                "history": dump_messages(self.messages),
+                "answered": {str(i): asdict(a) for i, a in self.answered.items()},
+                "usage": asdict(self.usage),
+                "turns": self.turns,
+                "tool_calls": self.tool_calls,
+                "by_tool": dict(self.by_tool),
+            }
+        )
+
+    @classmethod
+    def load(cls, text: str | bytes) -> Pending:
+        """What `dump` gave.
+
+        Raises:
+            HistoryError: this is no such JSON, or of another version.
+        """
+        try:
+            data: dict[str, Any] = json.loads(text)
+            if data["toolsmith_pending"] != VERSION:
+                raise HistoryError(f"This has version {data['toolsmith_pending']!r}; this toolsmith reads {VERSION}.")
+            return cls(
+                tuple(PendingCall(**c) for c in data["calls"]),
+                load_messages(data["history"]),
+                {int(i): _answered(a) for i, a in data["answered"].items()},
+                Usage(**data["usage"]),
+                data["turns"],
+                data["tool_calls"],
+                Counter(data["by_tool"]),
+            )
+        except HistoryError:
+            raise
+        except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
+            raise HistoryError(f"This is no dumped `Pending`: {type(error).__name__} {error}.") from None
+
+    def decisions(self, approve: Collection[str] | bool, deny: Mapping[str, str] | Collection[str]) -> list[Decision]:
+        """A decision for each call, None where nothing was said.
+
+        Raises:
+            ValueError: an id that does not wait here, or one that is both approved and denied.
+        """
+        ids = [c.id for c in self.calls]
+        yes = set(ids) - set(deny) if approve is True else set(() if approve is False else approve)
+        for wrong in (*(i for i in yes if i not in ids), *(i for i in deny if i not in ids)):
+            raise ValueError(f"No call {wrong!r} waits for approval; these do: {', '.join(ids) or 'none'}.")
+        if both := yes & set(deny):
+            raise ValueError(f"Approved and denied at once: {', '.join(sorted(both))}.")
+        reasons = dict(cast("Mapping[str, str]", deny)) if isinstance(deny, Mapping) else dict.fromkeys(deny, "")
+        return [True if i in yes else (reasons[i] or False) if i in reasons else None for i in ids]
+
+
+def _answered(data: dict[str, Any]) -> Answered:
+    result: dict[str, Any] = data["result"]
+    notes = tuple(cast("list[str]", result["notes"]))
+    told = ToolResult(result["success"], result["data"], result["error"], notes)
+    return Answered(told, data["seconds"], data["ran"])
+
+
+def answered(records: Mapping[int, ToolRecord]) -> dict[int, Answered]:
+    """What a pending turn keeps of the answers it has."""
+    return {i: Answered(r.result, r.seconds, r.ran) for i, r in records.items()}
+
+
+def may(job: Job) -> bool:
+    """Whether its tool ever needs a person's word."""
+    return job.tool.options.requires_approval is not False
+
+
+def waits(job: Job, call: PendingCall) -> bool:
+    """Whether a call needs a person's word. A predicate that fails counts as yes: nothing runs unasked."""
+    needed = job.tool.options.requires_approval
+    if isinstance(needed, bool):
+        return needed
+    try:
+        return bool(needed(call))
+    except Exception:  # noqa: BLE001 - the user's function; whatever it raises, the call must not run
+        from toolsmith._settle import log
+
+        log.exception("requires_approval of %s failed; the call waits for approval.", job.tool.name)
+        return True
+
+
+def shown(job: Job, offered: Offered | None) -> PendingCall:
+    """The call as a person is shown it: by the tool's own parameters, whatever form the service made of them."""
+    arguments: Any = json.loads(job.call.arguments or "{}")
+    if offered is not None and not offered.exact:
+        arguments = offered.decode(arguments)
+    return PendingCall(job.call.id, job.tool.name, cast("dict[str, Any]", arguments))
+
+
+def decide(approve: Approve | None, calls: Sequence[PendingCall]) -> list[Decision]:
+    """Ask about each call, on this thread; an async `approve` runs on the background loop."""
+    if approve is None:
+        return [None] * len(calls)
+    import asyncio
+
+    from toolsmith import _workers
+
+    async def wait(answer: Awaitable[Decision]) -> Decision:
+        return await answer
+
+    decisions: list[Decision] = []
+    for call in calls:
+        answer = approve(call)
+        if inspect.isawaitable(answer):
+            answer = asyncio.run_coroutine_threadsafe(wait(answer), _workers.background_loop()).result()
+        decisions.append(answer)
+    return decisions
+
+
+async def adecide(approve: Approve | None, calls: Sequence[PendingCall]) -> list[Decision]:
+    """Ask about each call; a sync `approve` runs on a worker thread, since it may wait for a person."""
+    if approve is None:
+        return [None] * len(calls)
+    import asyncio
+
+    from toolsmith import _workers
+
+    loop = asyncio.get_running_loop()
+    decisions: list[Decision] = []
+    for call in calls:
+        if inspect.iscoroutinefunction(approve):
+            decisions.append(await approve(call))
+            continue
+        answer = await _workers.call(loop, lambda call=call: approve(call))
+        decisions.append(await answer if inspect.isawaitable(answer) else answer)
+    return decisions
