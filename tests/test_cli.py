@@ -6,6 +6,7 @@ message and the documented exit code, never a stack trace; no secret is printed.
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import os
@@ -14,14 +15,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from own_modules import forgotten
 
-from toolsmith import __version__
+from toolsmith import Agent, __version__
 from toolsmith.cli import main
 from toolsmith.testing import ScriptedModel, call, fail, html, refuse, say, turn
 from toolsmith.testing.server import ScriptServer
@@ -54,6 +56,11 @@ def wait(seconds: float) -> str:
     """Wait."""
     time.sleep(seconds)
     return "waited"
+
+@tool(requires_approval=True)
+def pay(amount: int) -> str:
+    """Pay."""
+    return f"paid {amount}"
 
 def plain(word: str) -> str:
     """Say a word backwards."""
@@ -92,6 +99,7 @@ class Shop:
             "limits = { turns = 2 }\n"
         )
 
+    @contextmanager
     def start(
         self,
         *words: str,
@@ -100,9 +108,9 @@ class Shop:
         stdout: int = subprocess.PIPE,
         stderr: int = subprocess.PIPE,
         terminal: bool = False,
-    ) -> subprocess.Popen[str]:
+    ) -> Generator[subprocess.Popen[str]]:
         """Begin a command; `terminal` makes its standard input the terminal that Ctrl-C comes from."""
-        return subprocess.Popen(
+        with subprocess.Popen(
             [sys.executable, "-m", "toolsmith", *words],
             cwd=self.folder,
             env={**os.environ, **(env or {})},
@@ -112,7 +120,12 @@ class Shop:
             stderr=stderr,
             start_new_session=terminal,
             preexec_fn=_take_terminal if terminal else None,
-        )
+        ) as process:
+            try:
+                yield process
+            except BaseException:
+                process.kill()
+                raise
 
     def run(self, *words: str, env: Mapping[str, str] | None = None) -> tuple[int, str, str]:
         """A whole command: its exit code, standard output and standard error."""
@@ -328,6 +341,18 @@ class TestExitCodes:
         assert main(["run", "--profile", "fast", "Hi."]) == 3
         assert "Traceback" not in capsys.readouterr().err
 
+    def test_a_service_that_is_not_there(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The attempts are seen as they are made, and the address is named."""
+        (folder / "toolsmith.toml").write_text(
+            '[models.fast]\nmodel = "openai-chat:x"\nbase_url = "http://127.0.0.1:9/v1"\napi_key_env = "SHOP_API_KEY"\n'
+        )
+        assert main(["run", "--profile", "fast", "Hi."]) == 3
+        err = capsys.readouterr().err
+        assert "Attempt 1 failed; again in" in err
+        assert "http://127.0.0.1:9/v1" in err.splitlines()[-1]
+
     @pytest.mark.parametrize(
         ("words", "expected"),
         [
@@ -458,6 +483,49 @@ class TestWhatIsRun:
             monkeypatch.setattr("sys.stdin", io.StringIO("A long\nquestion.\n"))
             assert main(["run", "--profile", "fast", *words]) == 0
             assert shop.model.requests[-1].body["messages"][-1]["content"] == "A long\nquestion."
+
+
+class TestApproval:
+    def test_without_a_person_the_run_ends_there(self, scripted: Any, capsys: pytest.CaptureFixture[str]) -> None:
+        scripted(call("pay", amount=7))
+        assert main(["run", "shop:pay", "--profile", "fast", "Pay 7."]) == 1
+        err = capsys.readouterr().err
+        assert "pay waits for approval" in err
+        assert "The run ended without an answer: approval" in err
+
+    def test_machines_are_told_which_calls_wait(self, scripted: Any, capsys: pytest.CaptureFixture[str]) -> None:
+        scripted(call("pay", amount=7))
+        assert main(["run", "--json", "shop:pay", "--profile", "fast", "Pay 7."]) == 1
+        end = lines_of(capsys.readouterr().out.partition("\n")[2])[-1]
+        assert [(c["name"], c["arguments"]) for c in end["pending"]] == [("pay", {"amount": 7})]
+
+    @pytest.mark.parametrize(("typed", "told"), [("y", "paid 7"), ("", None)])
+    def test_at_a_terminal_the_user_is_asked(self, scripted: Any, typed: str, told: str | None) -> None:
+        """Only a yes is a yes."""
+        pty = pytest.importorskip("pty")
+        shop = scripted(call("pay", amount=7), say("That is all."))
+        ours, theirs = pty.openpty()
+        words = ("run", "shop:pay", "--profile", "fast", "Pay 7.")
+        with shop.start(*words, stdin=theirs, stderr=theirs, terminal=True) as process:
+            os.close(theirs)
+            screen = Screen(ours)
+            screen.expect("pay(amount=7) needs your approval.")
+            screen.expect("Run it? [y/N] ")
+            screen.type(f"{typed}\n")
+            screen.expect("turns")
+            out, _ = process.communicate(timeout=20)
+        os.close(ours)
+        assert (process.returncode, out) == (0, "That is all.\n")
+        answer = shop.model.requests[-1].body["messages"][-1]["content"]
+        assert told in answer if told else "paid" not in answer
+
+
+def test_an_agent_that_is_changed_keeps_all_its_other_settings() -> None:
+    """A new option of `Agent` must be carried over by `cli/_assemble.py` too."""
+    given = {"model", "observers", "tools", "instructions"}
+    taken_over = {"name", "limits", "settings", "parallel_tool_calls", "output_type", "approve"}
+    within_limits = {"max_calls_per_run", "tool_timeout"}
+    assert set(inspect.signature(Agent).parameters) == given | taken_over | within_limits
 
 
 class TestChat:

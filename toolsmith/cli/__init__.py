@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from toolsmith import __version__
 from toolsmith.cli import _exits
@@ -17,7 +17,7 @@ from toolsmith.errors import ToolsmithError
 
 if TYPE_CHECKING:
     from toolsmith.agent import Agent
-    from toolsmith.cli._console import View
+    from toolsmith.cli._view import View
 
 _CODES = "\n".join(f"  {code:<4} {meaning}" for code, meaning in _exits.MEANING.items())
 
@@ -137,9 +137,9 @@ def _run(options: argparse.Namespace) -> int:
     else:
         references, prompt = [w for w in words if w != "-"], _read_prompt(words)
 
-    def work(agent: Agent, view: View) -> int:
+    def work(agent: Agent[Any], view: View) -> int:
         with view.waiting():
-            result = agent.run_sync(prompt)
+            result = agent.run_sync(prompt, approve=view.approve(agent))
         code = _exits.of_result(result)
         view.ended(result, exit_code=code)
         return code
@@ -150,7 +150,7 @@ def _run(options: argparse.Namespace) -> int:
 def _chat(options: argparse.Namespace) -> int:
     interactive = sys.stdin.isatty() and not options.json
 
-    def work(agent: Agent, view: View) -> int:
+    def work(agent: Agent[Any], view: View) -> int:
         converse(agent, view, interactive=interactive)
         return _exits.ANSWERED
 
@@ -159,11 +159,13 @@ def _chat(options: argparse.Namespace) -> int:
 
 
 def _with_agent(
-    options: argparse.Namespace, references: Sequence[str], work: Callable[[Agent, View], int], *, redirect: bool
+    options: argparse.Namespace, references: Sequence[str], work: Callable[[Agent[Any], View], int], *, redirect: bool
 ) -> int:
     """Assemble the agent and let it work; whatever fails is shown and has its exit code."""
     from toolsmith.cli._assemble import Wishes, assemble
-    from toolsmith.cli._console import JsonView, Mask, PeopleView
+    from toolsmith.cli._machine import JsonView
+    from toolsmith.cli._people import PeopleView
+    from toolsmith.cli._view import Mask
 
     for word in references:
         if any(c.isspace() for c in word):
@@ -185,6 +187,11 @@ def _with_agent(
             code = _exits.of_error(error)
             view.failed(error, exit_code=code)
             return code
+        except Exception as error:
+            # Not foreseen: people get the stack trace that Python prints, machines their last line too.
+            if options.json:
+                view.failed(error, exit_code=_exits.NO_ANSWER)
+            raise
 
 
 def _read_prompt(words: Sequence[str]) -> str:

@@ -39,7 +39,7 @@ class Wishes:
     instructions: str | None = None
 
 
-def assemble(wishes: Wishes, observer: Observer) -> Agent:
+def assemble(wishes: Wishes, observer: Observer) -> Agent[Any]:
     """Build the agent; `observer` is told of its runs.
 
     Raises:
@@ -72,16 +72,18 @@ def assemble(wishes: Wishes, observer: Observer) -> Agent:
         limits=agent.limits,
         settings=agent.settings,
         parallel_tool_calls=agent.parallel_tool_calls,
+        output_type=agent.output_type,
+        approve=agent.approve,
         observers=[*agent.observers, observer],
     )
 
 
-def _load(references: Sequence[str]) -> tuple[list[Agent], list[Any]]:
+def _load(references: Sequence[str]) -> tuple[list[Agent[Any]], list[Any]]:
     """What the references name: agents, and all that may be a tool. Every bad one is told."""
     from toolsmith.agent import Agent
     from toolsmith.registry import ToolRegistry
 
-    agents: list[Agent] = []
+    agents: list[Agent[Any]] = []
     tools: list[Any] = []
     problems: list[str] = []
     for reference in references:
@@ -92,7 +94,7 @@ def _load(references: Sequence[str]) -> tuple[list[Agent], list[Any]]:
             continue
         match found:
             case Agent():
-                agents.append(found)
+                agents.append(cast("Agent[Any]", found))
             case list() | tuple():
                 tools += cast("Sequence[Any]", found)
             case _ if isinstance(found, ToolRegistry) or callable(found):

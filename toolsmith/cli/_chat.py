@@ -15,14 +15,14 @@ from toolsmith.errors import RunError, ToolsmithError
 
 if TYPE_CHECKING:
     from toolsmith.agent import Agent
-    from toolsmith.cli._console import View
+    from toolsmith.cli._view import View
     from toolsmith.messages import Message
 
 HELP = "/tools lists the tools, /reset forgets the conversation, /quit or Ctrl-D leaves; Ctrl-C cancels a turn."
 HISTORY_LINES = 1000
 
 
-def converse(agent: Agent, view: View, *, interactive: bool) -> None:
+def converse(agent: Agent[Any], view: View, *, interactive: bool) -> None:
     """Talk until the user leaves.
 
     Args:
@@ -67,11 +67,11 @@ def _read(interactive: bool) -> str | None:
         return ""
 
 
-def _turn(agent: Agent, view: View, prompt: str, history: list[Message]) -> list[Message]:
+def _turn(agent: Agent[Any], view: View, prompt: str, history: list[Message]) -> list[Message]:
     """One turn; gives the history to go on from."""
     try:
         with view.waiting():
-            result = agent.run_sync(prompt, message_history=history)
+            result = agent.run_sync(prompt, message_history=history, approve=view.approve(agent))
     except KeyboardInterrupt as error:
         view.failed(error, exit_code=_exits.INTERRUPTED)
         view.note("The turn is cancelled; the conversation goes on without it.")

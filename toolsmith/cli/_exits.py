@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolsmith.errors import ConfigError, DefinitionError, ProviderError
 
@@ -17,17 +17,19 @@ INTERRUPTED = 130
 
 MEANING = {
     ANSWERED: "answered",
-    NO_ANSWER: "the run ended without an answer: refused, cut off, out of time",
+    NO_ANSWER: "the run ended without an answer: refused, cut off, out of time, waiting for approval",
     USAGE: "usage or settings: a wrong option, a misspelt name, a missing key, a function that cannot be a tool",
     SERVICE: "the model's service failed or could not be reached",
     INTERRUPTED: "interrupted",
 }
 
 
-def of_result(result: RunResult[str]) -> int:
+def of_result(result: RunResult[Any]) -> int:
     """Out of turns, calls or tokens, a model still gets one turn to answer; the other endings break off."""
-    answered = result.stop_reason in ("end", "turn_limit", "call_limit", "token_limit") and result.output.strip()
-    return ANSWERED if answered else NO_ANSWER
+    if result.stop_reason not in ("end", "turn_limit", "call_limit", "token_limit"):
+        return NO_ANSWER
+    empty = not result.output.strip() if isinstance(result.output, str) else result.output is None
+    return NO_ANSWER if empty else ANSWERED
 
 
 def of_error(error: BaseException) -> int:

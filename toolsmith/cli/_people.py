@@ -1,0 +1,233 @@
+"""Runs for people: the trace on the standard error stream, the answer on standard output.
+
+So `toolsmith run ... > answer.txt` keeps the answer alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, TextIO, assert_never, cast
+
+from toolsmith.cli import _exits
+from toolsmith.cli._view import Mask, jsonable, type_name
+from toolsmith.errors import ToolError
+from toolsmith.events import (
+    ApprovalNeeded,
+    ArgumentsRepaired,
+    Event,
+    HistoryMended,
+    LimitReached,
+    ModelSwitched,
+    ReasoningDelta,
+    RequestRetried,
+    RunEnded,
+    RunStarted,
+    StrictDemoted,
+    TextDelta,
+    ToolArgumentsDelta,
+    ToolCallReady,
+    ToolCallStarted,
+    ToolProgress,
+    ToolResultReady,
+    TurnEnded,
+)
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+    from toolsmith.agent import Agent, RunResult
+    from toolsmith.approvals import Approve, PendingCall
+
+ARGUMENT_CHARS = 400
+RESULT_CHARS = 800
+RESULT_LINES = 12
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """Text that cannot steer a terminal: control characters are written out."""
+    return _CONTROL.sub(lambda m: f"\\x{ord(m[0]):02x}" if ord(m[0]) < 256 else f"\\u{ord(m[0]):04x}", text)
+
+
+def account(*, turns: int, calls: int, tokens: int, seconds: float) -> str:
+    """A run in one line: "2 turns, 1 tool call, 1,234 tokens, 0.8 s"."""
+    return f"{_count(turns, 'turn')}, {_count(calls, 'tool call')}, {_count(tokens, 'token')}, {_seconds(seconds)}"
+
+
+class PeopleView:
+    """The trace on the standard error stream, the answer on `out`.
+
+    Args:
+        out: gets the answers and nothing else.
+        quiet: leaves out the trace.
+        mask: hides secrets.
+    """
+
+    def __init__(self, out: TextIO, *, quiet: bool = False, mask: Mask) -> None:
+        from rich.console import Console
+
+        self._out = out
+        self._quiet = quiet
+        self._mask = mask
+        self._console = Console(file=sys.stderr, highlight=False, markup=False, emoji=False)
+        unicode = "utf" in (self._console.encoding or "").lower()
+        self._arrow, self._good, self._bad = ("→", "✓", "✗") if unicode else ("->", "ok", "failed")
+        self._numbers: dict[int, int] = {}
+        self._spinner: Status | None = None
+
+    def waiting(self) -> AbstractContextManager[object]:
+        if self._quiet or not self._console.is_terminal:
+            return nullcontext()
+        self._spinner = self._console.status("working", spinner="dots")
+        return self._spinner
+
+    def approve(self, agent: Agent[Any]) -> Approve | None:
+        if agent.approve is not None:
+            return agent.approve
+        return self._ask if sys.stdin.isatty() and self._console.is_terminal else None
+
+    def _ask(self, call: PendingCall) -> bool:
+        """Ask the user. Anything but a yes is a no."""
+        if self._spinner is not None:
+            self._spinner.stop()
+        self._line(f"{call.name}({self._short(_call(call.arguments), ARGUMENT_CHARS)}) needs your approval.", "bold")
+        try:
+            return self._console.input("Run it? [y/N] ", markup=False).strip().lower() in ("y", "yes")
+        except EOFError:
+            return False
+        finally:
+            if self._spinner is not None:
+                self._spinner.start()
+
+    def note(self, text: str, style: str = "dim") -> None:
+        """A line for people, left out by `quiet`."""
+        if not self._quiet:
+            self._line(text, style)
+
+    def _line(self, text: str, style: str = "") -> None:
+        self._console.print(printable(self._mask(text)), style=style or None, soft_wrap=True)
+
+    def _short(self, text: str, most: int) -> str:
+        # Masked before it is cut: of half a secret nobody can tell what it is.
+        return _cut(self._mask(text), most)
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case RunStarted():
+                self._numbers.clear()
+            case ApprovalNeeded(call):
+                self.note(f"    {call.name} waits for approval", "yellow")
+            case ToolCallReady(call):
+                # Kept by the object: services do send one id for several calls of a turn.
+                number = self._numbers.setdefault(id(call), len(self._numbers) + 1)
+                self.note(
+                    f"[{number}] {self._arrow} {call.name}({self._short(_arguments(call.arguments), ARGUMENT_CHARS)})",
+                    "cyan",
+                )
+            case ToolResultReady():
+                self._result(event)
+            case ArgumentsRepaired(call, notes):
+                self.note(f"    {call.name}: {'; '.join(notes)}")
+            case ToolProgress(_, name, progress):
+                self.note(f"    {name}: {self._short(_plain(progress), ARGUMENT_CHARS)}")
+            case RequestRetried(_, error, attempt, wait):
+                self.note(f"{error} Attempt {attempt} failed; again in {_seconds(wait)}.", "yellow")
+            case ModelSwitched(_, model, error):
+                self.note(f"{error} Going on with {model}.", "yellow")
+            case StrictDemoted(model, tools):
+                self.note(
+                    f"{model} finds the strict schemas too complex; without strict mode: {', '.join(tools)}.", "yellow"
+                )
+            case LimitReached(limit, _):
+                self.note(f"The run's {limit.replace('_', ' ')} is reached; one last turn for the answer.", "yellow")
+            case TextDelta() | ReasoningDelta() | ToolCallStarted() | ToolArgumentsDelta():
+                pass  # comes again in whole
+            case TurnEnded() | RunEnded() | HistoryMended():
+                pass  # `ended` tells, and the log
+            case _:
+                assert_never(event)
+
+    def _result(self, event: ToolResultReady) -> None:
+        number = self._numbers.get(id(event.call))
+        mark, style = (self._good, "green") if event.result.success else (self._bad, "red")
+        took = _seconds(event.seconds) if event.ran else "not run"
+        self.note(f"{f'[{number}]' if number else '   '} {mark} {event.call.name} ({took})", style)
+        told = _plain(event.result.data) if event.result.success else event.result.error or ""
+        for line in _head(self._short(told, RESULT_CHARS).splitlines()):
+            self.note(f"      {line}")
+        # What a tool raises for the model to read stands there already.
+        if event.exception is not None and not isinstance(event.exception, ToolError):
+            words = self._short(str(event.exception), ARGUMENT_CHARS)
+            self.note(f"      raised {type(event.exception).__name__}: {words}", "red")
+
+    def ended(self, result: RunResult[Any], *, exit_code: int) -> None:
+        if result.output is not None and result.output != "":
+            text = self._mask(_written(result.output))
+            self._out.write((printable(text) if self._out.isatty() else text) + "\n")
+            self._out.flush()
+        answered = exit_code == _exits.ANSWERED
+        if result.stop_reason != "end" or not answered:
+            detail = f" ({result.detail})" if result.detail else ""
+            words = "The model answered with what it had" if answered else "The run ended without an answer"
+            self._line(f"{words}: {result.stop_reason.replace('_', ' ')}{detail}.", "yellow")
+        self.note(
+            account(
+                turns=result.turns,
+                calls=len(result.tool_calls),
+                tokens=result.usage.total_tokens,
+                seconds=result.seconds,
+            )
+        )
+
+    def failed(self, error: BaseException, *, exit_code: int) -> None:
+        if isinstance(error, KeyboardInterrupt):
+            self._line("Interrupted.", "yellow")
+        else:
+            self._line(f"toolsmith: {error}", "red")
+
+
+def _arguments(text: str) -> str:
+    """A call's arguments as a Python call would write them; the text itself where it is no JSON object."""
+    try:
+        values = json.loads(text)
+    except ValueError:
+        values = None
+    return _call(cast("dict[str, Any]", values)) if isinstance(values, dict) else " ".join(text.split())
+
+
+def _call(arguments: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={_plain(value, quoted=True)}" for name, value in arguments.items())
+
+
+def _written(output: Any) -> str:
+    """An answer for people: words as they are, values of a type of the program as JSON."""
+    return output if isinstance(output, str) else json.dumps(jsonable(output), ensure_ascii=False, indent=2)
+
+
+def _plain(value: object, *, quoted: bool = False) -> str:
+    if isinstance(value, str) and not quoted:
+        return value
+    return json.dumps(value, ensure_ascii=False, default=type_name)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}... ({len(text) - most:,} more characters)"
+
+
+def _head(lines: Sequence[str]) -> Sequence[str]:
+    if len(lines) <= RESULT_LINES:
+        return lines
+    return [*lines[:RESULT_LINES], f"... ({len(lines) - RESULT_LINES:,} more lines)"]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
