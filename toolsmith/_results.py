@@ -34,6 +34,7 @@ from enum import Enum
 from functools import lru_cache
 from itertools import islice
 from math import isfinite
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
@@ -116,7 +117,8 @@ class NotJson(Exception):
         self.why: Why = why
         self.path = tuple(path)
         self.type_name = f"{cls.__module__}.{cls.__qualname__}".removeprefix("builtins.")
-        super().__init__(f"{self.type_name} at {list(self.path)}: {why}")
+        place = "".join(f"[{p!r}]" for p in self.path)
+        super().__init__(f"{self.type_name}{f' at result{place}' if place else ''} ({why})")
 
 
 def serialise(value: Any) -> tuple[Any, tuple[Note, ...]]:
@@ -243,6 +245,9 @@ class _Writer:
     def error(self, value: BaseException) -> Any:
         return {"error": self.text(value.message) if isinstance(value, ToolError) else type(value).__name__}
 
+    def path_(self, value: PurePath) -> str:
+        return self.text(str(value))  # a name on disk may be no valid text
+
     def decimal(self, value: Decimal) -> str | None:
         if value.is_finite():
             return str(value)
@@ -339,7 +344,7 @@ class _Writer:
 _Rule = Callable[[_Writer, Any], Any]
 _SCALARS: frozenset[_Rule | None] = frozenset(
     {
-        *(_Writer.number, _Writer.decimal, _Writer.text, _Writer.itself, _Writer.bytes_),
+        *(_Writer.number, _Writer.decimal, _Writer.path_, _Writer.text, _Writer.itself, _Writer.bytes_),
         *(_Writer.error, _Writer.known, _Writer.pending),
     }
 )
@@ -352,6 +357,7 @@ _BY_CLASS: tuple[tuple[type | tuple[type, ...], _Rule], ...] = (
     (str, _Writer.text),
     ((bytes, bytearray, memoryview), _Writer.bytes_),
     (Decimal, _Writer.decimal),
+    (PurePath, _Writer.path_),
     (BaseException, _Writer.error),
     (Mapping, _Writer.mapping),
     ((list, tuple, deque, range, KeysView, ValuesView), _Writer.items),
