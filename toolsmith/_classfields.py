@@ -64,7 +64,7 @@ def fields_of(cls: Any) -> Fields | None:
         if typing_extensions.is_typeddict(cls):
             # Before Python 3.12 typing's own does not keep what pydantic needs to know.
             foreign = sys.version_info < (3, 12) and type(cls).__module__ == "typing"
-            return Fields(tuple(_of_typed_dict(cls)), dict, foreign)
+            return Fields(tuple(typed_dict_fields(cls)), dict, foreign)
         if "__dataclass_fields__" in cls.__dict__ and "__pydantic_fields__" not in cls.__dict__:
             return Fields(tuple(_of_dataclass(cls)), cls, foreign=False)
     except (NameError, TypeError):
@@ -72,7 +72,11 @@ def fields_of(cls: Any) -> Fields | None:
     return None
 
 
-def _of_typed_dict(cls: Any) -> list[Field]:
+def typed_dict_fields(cls: Any) -> list[Field]:
+    """The keys of a TypedDict, `Required` and `NotRequired` told by their meaning.
+
+    `__optional_keys__` alone does not see them where annotations are postponed.
+    """
     made: list[Field] = []
     for name, hint in typing_extensions.get_type_hints(cls, include_extras=True).items():
         optional = name in cls.__optional_keys__

@@ -81,7 +81,7 @@ def derive(
         # The whole failed, or must not be: find out which parameters are to blame, all of them.
         raise DefinitionError(found + misfits(reading, hints, known=bool(found)))
     adapter, schema, doubts = built.adapter, built.schema, built.doubts
-    _tell(schema, parameters, doc.params, adapter)
+    _tell(schema, parameters, _docs(doc.params, reading), adapter)
     contexts = [p.name for p in reading.parameters if p.is_context]
     validator = (
         Judged(cast("Any", adapter.validator), schema, doubts) if doubts else Plain(cast("Any", adapter.validator))
@@ -99,7 +99,7 @@ def _stale(reading: Reading, doc: _docstring.Doc, strict_docs: bool) -> list[str
     if reading.doc_of_class or reading.problems:
         return []
     stale = [name for name in doc.params if name not in reading.documented]
-    if not stale:
+    if not stale or any(p.kind is VAR_KEYWORD for p in reading.parameters):
         return []
     names = " and ".join(repr(n) for n in stale)
     has = ", ".join(p.name for p in reading.parameters if not p.is_context) or "none"
@@ -111,6 +111,16 @@ def _stale(reading: Reading, doc: _docstring.Doc, strict_docs: bool) -> list[str
         return [text]
     warnings.warn(text, DefinitionWarning, stacklevel=_author())
     return []
+
+
+def _docs(entries: Mapping[str, str], reading: Reading) -> Mapping[str, str]:
+    """Texts by parameter. What the docstring says of the keys of `**kwargs` is told there."""
+    keys = [name for name in entries if name not in reading.documented]
+    others = next((p.name for p in reading.parameters if p.kind is VAR_KEYWORD), None)
+    if not keys or others is None:
+        return entries
+    said = [entries[others]] if others in entries else []
+    return {**entries, others: "\n".join([*said, *(f"{name}: {entries[name]}" for name in keys)])}
 
 
 def _hints(reading: Reading, parameters: list[Parameter], problems: list[str]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import inspect
 import re
 import sys
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from inspect import Parameter as _Python
 from typing import Annotated, Any, cast, get_args, get_origin
@@ -19,6 +19,7 @@ from typing import Annotated, Any, cast, get_args, get_origin
 import typing_extensions
 
 from toolsmith._annotations import Scope, Unresolved
+from toolsmith._classfields import typed_dict_fields
 from toolsmith._context import RunContext
 from toolsmith._places import Place
 
@@ -98,7 +99,8 @@ def read(call: Callable[..., Any], *, final: bool = False) -> Reading:
         )
         return reading
     parameters = list(signature.parameters.values())
-    reading.documented = {p.name for p in parameters}
+    # Also what a partial has bound: the docstring is the whole function's.
+    reading.documented = {p.name for p in parameters} | _own_names(function)
     reading.unbound = _is_unbound(call, function, parameters)
     if reading.unbound:
         parameters = parameters[1:]
@@ -185,6 +187,14 @@ def _bound_names(call: Any) -> set[str]:
     return names
 
 
+def _own_names(function: Callable[..., Any]) -> set[str]:
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return set()
+    starred = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + starred])
+
+
 def _is_unbound(call: Any, function: Callable[..., Any], parameters: list[_Python]) -> bool:
     if isinstance(call, classmethod):
         return True
@@ -265,24 +275,14 @@ def is_context(annotation: Any) -> bool:
 def _spread(reading: Reading, parameter: _Python, fields: Any) -> None:
     """`**kw: Unpack[SomeTypedDict]`: its keys are parameters like any other."""
     taken = {p.name for p in reading.parameters}
-    hints: Mapping[str, Any] = typing_extensions.get_type_hints(fields, include_extras=True)
-    for name, hint in hints.items():
-        while get_origin(hint) in {
-            typing.Required,
-            typing.NotRequired,
-            typing_extensions.Required,
-            typing_extensions.NotRequired,
-            typing_extensions.ReadOnly,
-        }:
-            hint = get_args(hint)[0]
-        if name in taken:
+    for field_ in typed_dict_fields(fields):
+        if field_.name in taken:
             reading.problems.append(
-                f"{reading.place.of_parameter(parameter.name)}: key {name!r} of {fields.__name__} is also a parameter "
-                f"of {reading.name!r}. Rename one of them."
+                f"{reading.place.of_parameter(parameter.name)}: key {field_.name!r} of {fields.__name__} is also a "
+                f"parameter of {reading.name!r}. Rename one of them."
             )
-        reading.documented.add(name)
-        optional = name in fields.__optional_keys__
-        reading.parameters.append(Parameter(name, KEYWORD_ONLY, hint, EMPTY, optional))
+        reading.documented.add(field_.name)
+        reading.parameters.append(Parameter(field_.name, KEYWORD_ONLY, field_.annotation, EMPTY, field_.optional))
 
 
 def _unannotated(reading: Reading, parameter: _Python) -> str:
