@@ -26,7 +26,7 @@ def legal_name(name: str) -> str:
     """A legal name as near as possible to `name`."""
     plain = name
     if _LEGAL.fullmatch(name) is None:
-        plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+        plain = unicodedata.normalize("NFKD", name.replace("ß", "ss")).encode("ascii", "ignore").decode()
         plain = re.sub(r"[^a-zA-Z0-9]+", "_", plain).strip("_") or "my_tool"
         if plain[0].isdigit():
             plain = f"tool_{plain}"

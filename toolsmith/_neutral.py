@@ -56,6 +56,7 @@ class NeutralSchema(GenerateJsonSchema):
         self.doubts = Doubts()
         self._exact = 0
         self._documented: dict[str, str] = {}
+        self._in_words = False
 
     def build_schema_type_to_method(self) -> Any:
         # The same table as pydantic's, which looks all names up anew for each schema.
@@ -78,6 +79,8 @@ class NeutralSchema(GenerateJsonSchema):
                 if said := self._documented.get(title):
                     general = definition.get("description")
                     definition["description"] = f"{general}\n{said}" if general else said
+        if self._in_words:
+            _tell_defaults(made)
         return made
 
     def sort(self, value: Json, parent_key: str | None = None) -> Json:
@@ -236,15 +239,12 @@ class NeutralSchema(GenerateJsonSchema):
 
     # ---- defaults
 
-    def default_schema(self, schema: core_schema.WithDefaultSchema) -> Json:
-        made = super().default_schema(schema)
-        if "default" not in made and (words := words_for(schema.get("default", None))):
-            made["description"] = sentences(made.get("description", ""), words)
-        return made
-
     def encode_default(self, dft: Any) -> Any:
         if dft is None or type(dft) in {str, int, bool}:
             return dft
+        if words := words_for(dft):
+            self._in_words = True
+            return _Words(words)
         encoded = super().encode_default(dft)
         if not is_finite(encoded):
             raise PydanticSerializationError("not JSON")
@@ -252,6 +252,26 @@ class NeutralSchema(GenerateJsonSchema):
 
 
 _methods: dict[Any, str] = {}
+
+
+class _Words(str):
+    """Stands where a default would, until descriptions are complete: pydantic adds a field's own last of all."""
+
+    __slots__ = ()
+
+
+def _tell_defaults(node: Any) -> None:
+    """Move defaults that are words to where words belong."""
+    if isinstance(node, dict):
+        schema = cast("Json", node)
+        if isinstance(words := schema.get("default"), _Words):
+            del schema["default"]
+            schema["description"] = sentences(schema.get("description", ""), str(words))
+        for value in schema.values():
+            _tell_defaults(value)
+    elif isinstance(node, list):
+        for item in cast("list[Any]", node):
+            _tell_defaults(item)
 
 
 def words_for(default: Any) -> str:

@@ -84,6 +84,10 @@ class Tool(Generic[P, R]):
         code: of the coroutine function behind it; None for all others.
     """
 
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[P, R]
+
     @overload
     def __init__(
         self,
