@@ -24,8 +24,10 @@ _ECHOED_IN_CHAT = ("annotations", "reasoning_content")
 def problems(request: Recorded) -> list[str]:
     """What the SDK's types find wrong with a request, a line for each; [] for a request that they could have built."""
     body = _without_what_no_type_knows(request)
+    # kept in a name: what is validated lazily below needs it alive, also while another thread fills the cache
+    adapter = _adapter(request.api, streamed=request.streamed)
     try:
-        _walk(_adapter(request.api, streamed=request.streamed).validate_python(body))
+        _walk(adapter.validate_python(body))
     except ValidationError as error:
         # a value that fits no member of a large union is reported for each member: the first few tell enough
         return [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:6]]
