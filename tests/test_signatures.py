@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 import functools
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from typing import Annotated, Any, Literal, Required, Unpack
 
 import future_functions
@@ -188,6 +188,20 @@ def test_generators_give_their_items_as_progress_and_as_the_result() -> None:
         assert asyncio.run(made.call_json('{"n": 2}', context=context)).data == items
         assert made.call_json_sync('{"n": 2}').data == items
         assert made.takes_context is False
+
+
+def test_a_generator_may_return_its_result() -> None:
+    """`return x` at its end is the result, and the items were progress."""
+
+    def search(n: int) -> Generator[str, None, dict[str, int]]:
+        for i in range(n):
+            yield f"looked at {i}"
+        return {"found": n}
+
+    told: list[Any] = []
+    context = RunContext[Any](reporter=told.append)
+    assert asyncio.run(Tool(search).call_json('{"n": 2}', context=context)).data == {"found": 2}
+    assert told == ["looked at 0", "looked at 1"]
 
 
 # ---- kinds of parameters

@@ -104,13 +104,17 @@ def work(job: Job, report: Report | None) -> Any:
     return value
 
 
-def _drain(items: Generator[Any, None, Any], report: Report | None) -> list[Any]:
+def _drain(items: Generator[Any, None, Any], report: Report | None) -> Any:
+    """All items; or what the generator returns, if it returns something: then the items were progress alone."""
     got: list[Any] = []
-    for item in items:
+    while True:
+        try:
+            item = next(items)
+        except StopIteration as end:
+            return got if end.value is None else end.value
         got.append(item)
         if report is not None:
             report(item)
-    return got
 
 
 async def _adrain(items: AsyncGenerator[Any, None], report: Report | None) -> list[Any]:
