@@ -169,9 +169,10 @@ LEAVES: list[Kind] = [
     _kind(bytearray, _TEXTS.map(lambda v: (v, bytearray(v.encode()))), "string", hashable=False, foreign=True),
 ]
 
+# As an object: no strict mode lets a model send the array, which is accepted too.
 _SPOTS: Pairs = st.one_of(
-    st.tuples(_INTS).map(lambda t: (list(t), Spot(*t))),
-    st.tuples(_INTS, _FLOATS).map(lambda t: ([t[0], t[1][0]], Spot(t[0], t[1][1]))),
+    _INTS.map(lambda x: ({"x": x}, Spot(x))),
+    st.tuples(_INTS, _FLOATS).map(lambda t: ({"x": t[0], "y": t[1][0]}, Spot(t[0], t[1][1]))),
     st.tuples(_INTS, st.dates()).map(lambda t: ({"x": t[0], "when": str(t[1])}, Spot(t[0], 0.5, t[1]))),
 )
 _TREES: Pairs = st.recursive(
