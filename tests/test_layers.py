@@ -24,7 +24,7 @@ MAX_FUNCTION_LINES = 50
 LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
     (
         "words that everything is said in",
-        frozenset({"errors", "messages", "limits", "events", "history", "_runresult"}),
+        frozenset({"errors", "media", "_sniffing", "messages", "limits", "events", "history", "_runresult"}),
     ),
     (
         "types, schemas and JSON text",
@@ -48,6 +48,7 @@ LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
                 "_judge",
                 "_judged",
                 "_loose",
+                "_media_wording",
                 "_merge",
                 "_misfits",
                 "_names",
@@ -55,6 +56,7 @@ LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
                 "_options",
                 "_overflow",
                 "_places",
+                "_plain",
                 "_planner",
                 "_problems",
                 "_rawschema",

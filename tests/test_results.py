@@ -27,7 +27,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolsmith import Tool, ToolError, ToolResult
-from toolsmith._results import MAX_DEPTH, MAX_ITEMS
+from toolsmith._plain import MAX_DEPTH
+from toolsmith._results import MAX_ITEMS
 
 
 class Colour(enum.Enum):

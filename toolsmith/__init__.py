@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     )
     from toolsmith.history import dump_messages, load_messages
     from toolsmith.limits import Limits
+    from toolsmith.media import File, Image
     from toolsmith.messages import (
         Message,
         Opaque,
@@ -126,6 +127,7 @@ _SOURCES: dict[str, tuple[str, ...]] = {
     ),
     "history": ("dump_messages", "load_messages"),
     "limits": ("Limits",),
+    "media": ("File", "Image"),
     "messages": (
         "Message",
         "Opaque",
@@ -157,8 +159,10 @@ __all__ = [
     "DefinitionWarning",
     "ErrorCategory",
     "Event",
+    "File",
     "HistoryError",
     "HistoryMended",
+    "Image",
     "LimitReached",
     "Limits",
     "Message",

@@ -2,7 +2,8 @@
 
 One form: was the tool run; what exactly is wrong; what next. No stack traces, no class names, no links, no apology.
 Every text is bounded, whatever the input, and the same for every service. To localise or to rephrase, subclass
-`Feedback` and hand an object of it to the agent. What concerns arguments alone is in the parent, `_wording.Wording`.
+`Feedback` and hand an object of it to the agent. What concerns arguments alone, and images and files,
+is in the parents, `_wording.Wording` and `_media_wording.MediaWording`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from toolsmith._media_wording import MediaWording
 from toolsmith._problems import Broken, Hint, Problem
 from toolsmith._repair import nearest
 from toolsmith._shapes import Shapes
@@ -35,7 +37,7 @@ HINTS: Final[Mapping[Hint, str]] = {
 }
 
 
-class Feedback(Wording):
+class Feedback(MediaWording, Wording):
     """What the model reads, one method for each occasion. It has no state.
 
     Attributes:
@@ -313,7 +315,9 @@ class Feedback(Wording):
     def result_text(self, result: ToolResult) -> str:
         """What the model reads of a success: a string as it is, other data as JSON, then the notes."""
         data = result.data
-        if data is None:
+        if result.media:
+            text = self.media_lines(data)
+        elif data is None:
             text = "Done. There is no result to show."
         elif isinstance(data, str):
             text = data or "(an empty text)"

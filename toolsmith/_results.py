@@ -15,6 +15,7 @@ bytes, bytearray, memoryview            its text if it is UTF-8, else base64, wi
 numpy scalar or array                   number, or nested arrays
 iterator (map, zip, a generator)        array of its items, at most 100,000
 exception                               {"error": its class}; for a ToolError its message; its text may hold secrets
+Image, File                             a text that says so, "[image 1: image/png, 1,234 bytes]"; shown beside the data
 SecretStr and the like                  masked
 coroutine, class, function, lock, ...   refused, as is what contains itself or is nested deeper than 200 levels
 """
@@ -39,7 +40,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
+from toolsmith._plain import MAX_BITS, MAX_DEPTH, encodable, is_plain
 from toolsmith.errors import ToolError
+from toolsmith.media import File, Image, Media
 from toolsmith.messages import ToolResult
 
 if TYPE_CHECKING:
@@ -54,20 +57,19 @@ Why = Literal["unknown", "circular", "deep", "endless", "pending", "keys", "digi
 """Why a value is refused: no rule for its type; it contains itself; nested too deeply; too many items; not awaited; a
 key without a text, or two keys with one text; a whole number that no reader takes."""
 
-MAX_DEPTH: Final = 200
 MAX_ITEMS: Final = 100_000
 """Items taken from an iterator, which may be endless."""
-_NUMBERS = frozenset({int, float})
-_MAX_BITS: Final = 14_000
-"""Python itself prints whole numbers up to 4,300 digits, and readers elsewhere give up sooner."""
 
 
-def result_of(value: Any, tool_name: str, origin: object, feedback: Feedback) -> ToolResult:
+def result_of(
+    value: Any, tool_name: str, origin: object, feedback: Feedback, media: Sequence[Media] = ()
+) -> ToolResult:
     """What a tool gave, as a result for the model: a success with plain data, or a failure that says why. Never raises.
 
     Args:
         value: anything; a `ToolResult` is taken as it is, once its data is plain.
         origin: where the tool is defined, for the log; printed only if need be.
+        media: what goes with the result already; what `value` holds is numbered after it.
     """
     if is_plain(value):
         return ToolResult(True, value)
@@ -75,8 +77,9 @@ def result_of(value: Any, tool_name: str, origin: object, feedback: Feedback) ->
         return _checked(value, tool_name, origin, feedback)
     if isinstance(value, Exception):
         return _failed(value, tool_name, feedback)
+    writer = _Writer(feedback.media_mark, media)
     try:
-        data, notes = serialise(value)
+        data = writer.write(value)
     except NotJson as refused:
         hint = "Return plain data, a dataclass or a model"
         log.error("Tool %s (%s) gave back what is no JSON: %s. %s.", tool_name, origin, refused, hint)
@@ -84,15 +87,15 @@ def result_of(value: Any, tool_name: str, origin: object, feedback: Feedback) ->
         return ToolResult(False, error=feedback.unserialisable(tool_name, reason))
     except Exception as error:  # noqa: BLE001 - to read a value may run anybody's code
         return _failed(error, tool_name, feedback)
-    return ToolResult(True, data, None, tuple(map(feedback.result_note, notes)) if notes else ())
+    return ToolResult(True, data, None, tuple(map(feedback.result_note, writer.notes)), tuple(writer.media))
 
 
 def _checked(given: ToolResult, tool_name: str, origin: object, feedback: Feedback) -> ToolResult:
-    made = result_of(given.data, tool_name, origin, feedback)
+    made = result_of(given.data, tool_name, origin, feedback, given.media)
     if not made.success:
         return made
     error = None if given.success else str(given.error or feedback.failed(tool_name))
-    return ToolResult(given.success, made.data, error, (*given.notes, *made.notes))
+    return ToolResult(given.success, made.data, error, (*given.notes, *made.notes), made.media or given.media)
 
 
 def _failed(error: Exception, tool_name: str, feedback: Feedback) -> ToolResult:
@@ -121,77 +124,18 @@ class NotJson(Exception):
         super().__init__(f"{self.type_name}{f' at result{place}' if place else ''} ({why})")
 
 
-def serialise(value: Any) -> tuple[Any, tuple[Note, ...]]:
-    """Plain JSON data for a value, and what was changed on the way. Plain data is given back as it is, not copied.
-
-    Raises:
-        NotJson: no rule covers it.
-        Exception: what a property or a serialiser of the value's own raises.
-    """
-    if is_plain(value):
-        return value, ()
-    writer = _Writer()
-    return writer.write(value), tuple(writer.notes)
-
-
-def is_plain(value: Any) -> bool:
-    """Whether a value is JSON data as it stands: built-in types only, texts that can be encoded, finite numbers.
-
-    This runs over every result, so it calls as little as it can. It goes level by level, which bounds it for data that
-    contains itself.
-    """
-    kind = value.__class__
-    if kind is str:
-        return value.isascii() or _encodable(value)
-    if kind is not dict and kind is not list:
-        return value is None or kind is bool or (kind in _NUMBERS and _is_plain_number(value))
-    level: list[Any] = [value]
-    for _ in range(MAX_DEPTH):
-        deeper: list[Any] = []
-        for container in level:
-            if container.__class__ is dict:
-                for key in container:
-                    if key.__class__ is not str or not (key.isascii() or _encodable(key)):
-                        return False
-                container = container.values()
-            for item in container:
-                kind = item.__class__
-                if kind is str:
-                    if not (item.isascii() or _encodable(item)):
-                        return False
-                elif kind is dict or kind is list:
-                    deeper.append(item)
-                elif kind is int:
-                    if item.bit_length() > _MAX_BITS:
-                        return False
-                elif kind is float:
-                    if item - item != 0.0:  # NaN and the infinities
-                        return False
-                elif item is not None and kind is not bool:
-                    return False
-        if not deeper:
-            return True
-        level = deeper
-    return False
-
-
-def _is_plain_number(value: int | float) -> bool:
-    return isfinite(value) if value.__class__ is float else cast("int", value).bit_length() <= _MAX_BITS
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 class _Writer:
-    """Writes one result. Knows where it is, and what it is inside of."""
+    """Writes one result. Knows where it is, and what it is inside of.
 
-    def __init__(self) -> None:
+    Attributes:
+        notes: what was changed on the way.
+        media: the images and files met, in order.
+    """
+
+    def __init__(self, mark: Callable[[int, Media], str], media: Sequence[Media] = ()) -> None:
         self.notes: dict[Note, None] = {}
+        self.media: list[Media] = [*media]
+        self._mark = mark
         self.path: list[str | int] = []
         self._open: set[int] = set()
 
@@ -219,13 +163,13 @@ class _Writer:
                 return float(value)
             self.notes["not_a_number"] = None
             return None
-        if int(value).bit_length() > _MAX_BITS:
+        if int(value).bit_length() > MAX_BITS:
             raise NotJson("digits", self.path, value)
         return int(value)
 
     def text(self, value: str) -> str:
         plain = str.__str__(value)
-        if not plain.isascii() and not _encodable(plain):
+        if not plain.isascii() and not encodable(plain):
             self.notes["broken_text"] = None
             # Two halves in a row are one character, written the way UTF-16 does.
             return plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -261,6 +205,10 @@ class _Writer:
         except PydanticSerializationError:
             raise NotJson("unknown", self.path, value) from None
         return made if is_plain(made) else self.write(made)
+
+    def shown_beside(self, value: Media) -> str:
+        self.media.append(value)
+        return self._mark(len(self.media), value)
 
     def pending(self, value: Any) -> Any:
         if inspect.iscoroutine(value):
@@ -345,13 +293,14 @@ _Rule = Callable[[_Writer, Any], Any]
 _SCALARS: frozenset[_Rule | None] = frozenset(
     {
         *(_Writer.number, _Writer.decimal, _Writer.path_, _Writer.text, _Writer.itself, _Writer.bytes_),
-        *(_Writer.error, _Writer.known, _Writer.pending),
+        *(_Writer.error, _Writer.known, _Writer.pending, _Writer.shown_beside),
     }
 )
 
 # The first that fits counts: an IntEnum is an Enum before it is a number, a named tuple before it is a tuple.
 _BY_CLASS: tuple[tuple[type | tuple[type, ...], _Rule], ...] = (
     ((bool, type(None)), _Writer.itself),
+    ((Image, File), _Writer.shown_beside),
     (Enum, _Writer.member),
     ((int, float), _Writer.number),
     (str, _Writer.text),

@@ -19,7 +19,7 @@ from toolsmith._steps import Decision, Ending
 from toolsmith.errors import RunError
 from toolsmith.events import Event, HistoryMended, Observer, RunEnded, RunStarted
 from toolsmith.history import mend
-from toolsmith.messages import Message, Text
+from toolsmith.messages import Message, Prompt, Text, prompt_parts
 
 if TYPE_CHECKING:
     from toolsmith._output import Output
@@ -53,7 +53,7 @@ class Wishes:
 
 
 def begin(
-    agent: Agent[Any], offers: Offers, prompt: str | None, history: Sequence[Message] | None, wishes: Wishes
+    agent: Agent[Any], offers: Offers, prompt: Prompt | None, history: Sequence[Message] | None, wishes: Wishes
 ) -> Run:
     """A run, ready to go.
 
@@ -67,17 +67,24 @@ def begin(
     messages, notes = mend(history or (), FEEDBACK.answer_lost)
     before = len(messages)
     if prompt is not None:
-        messages.append(Message("user", (Text(prompt),)))
+        messages.append(Message("user", prompt_parts(prompt)))
     elif not messages:
         raise TypeError("A run needs a prompt, or a message_history to go on from.")
     run = _run(agent, offers, messages, Budget(agent.limits), wishes, before)
     if run.emit is not None:
-        run.emit(RunStarted(agent.name, run.line.provider.name, prompt or ""))
+        run.emit(RunStarted(agent.name, run.line.provider.name, _said(prompt)))
     if notes:
         log.warning("The message history was mended: %s", " ".join(notes))
         if run.emit is not None:
             run.emit(HistoryMended(tuple(notes)))
     return run
+
+
+def _said(prompt: Prompt | None) -> str:
+    """The prompt for those who listen: its words, and what stands between them."""
+    if prompt is None or isinstance(prompt, str):
+        return prompt or ""
+    return "\n".join(p.text if isinstance(p, Text) else f"[{p.label}]" for p in prompt_parts(prompt))
 
 
 def resume(agent: Agent[Any], offers: Offers, pending: Pending, decisions: Sequence[Decision], wishes: Wishes) -> Run:

@@ -81,4 +81,6 @@ class Turn:
         text = self.feedback.result_text(result)
         if self.result_chars is not None and len(text) > self.result_chars:
             text = self.feedback.cut_result(call.name, text, self.result_chars)
-        return ToolOutput(call.id, call.name, text)
+        if result.media:
+            text = self.feedback.media_marked(text, result.media)
+        return ToolOutput(call.id, call.name, text, media=result.media)

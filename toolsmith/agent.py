@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from toolsmith._run import Run, Wishes
     from toolsmith.approvals import Approve, Pending
     from toolsmith.events import Observer
-    from toolsmith.messages import Message
+    from toolsmith.messages import Message, Prompt
     from toolsmith.providers import Provider
     from toolsmith.registry import ToolLike, ToolRegistry
     from toolsmith.streams import RunStream, SyncRunStream
@@ -142,11 +142,12 @@ class Agent(Generic[OutputT]):
             self._providers = [resolve(m) if isinstance(m, (str, ModelSettings)) else m for m in self._models]
         return self._providers
 
-    async def run(self, prompt: str | None = None, **options: Unpack[RunOptions]) -> RunResult[OutputT]:
+    async def run(self, prompt: Prompt | None = None, **options: Unpack[RunOptions]) -> RunResult[OutputT]:
         """Run to an answer, on the running event loop.
 
         Args:
-            prompt: what to do; None goes on with `message_history` as it stands.
+            prompt: what to do: a text, or a list of texts, `Image`s and `File`s; None goes on with `message_history` as
+                it stands.
             options: see `RunOptions`.
 
         Raises:
@@ -154,11 +155,11 @@ class Agent(Generic[OutputT]):
         """
         return await self._begin(prompt, options).answer()
 
-    def run_sync(self, prompt: str | None = None, **options: Unpack[RunOptions]) -> RunResult[OutputT]:
+    def run_sync(self, prompt: Prompt | None = None, **options: Unpack[RunOptions]) -> RunResult[OutputT]:
         """`run` for code without an event loop; works under a running one too (a notebook), which it blocks."""
         return self._begin(prompt, options).answer_sync()
 
-    def run_stream(self, prompt: str | None = None, **options: Unpack[RunOptions]) -> RunStream[OutputT]:
+    def run_stream(self, prompt: Prompt | None = None, **options: Unpack[RunOptions]) -> RunStream[OutputT]:
         """`run` as a stream of events, the words of the model as they arrive.
 
             async with agent.run_stream("Is it raining in Oslo?") as events:
@@ -173,7 +174,7 @@ class Agent(Generic[OutputT]):
         run = self._begin(prompt, options, keep=True)
         return RunStream(run.conversation.history, run.aevents)
 
-    def run_stream_sync(self, prompt: str | None = None, **options: Unpack[RunOptions]) -> SyncRunStream[OutputT]:
+    def run_stream_sync(self, prompt: Prompt | None = None, **options: Unpack[RunOptions]) -> SyncRunStream[OutputT]:
         """`run_stream` for code without an event loop: `with` and `for` instead of `async with` and `async for`."""
         from toolsmith.streams import SyncRunStream
 
@@ -213,7 +214,7 @@ class Agent(Generic[OutputT]):
         """`resume` for code without an event loop."""
         return self._resume(waiting, approve, deny, deps).answer_sync()
 
-    def _begin(self, prompt: str | None, options: RunOptions, *, keep: bool = False) -> Run:
+    def _begin(self, prompt: Prompt | None, options: RunOptions, *, keep: bool = False) -> Run:
         from toolsmith._run import begin
 
         history = options.get("message_history")

@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from toolsmith.errors import HistoryError
-from toolsmith.history import dump_messages, load_messages
+from toolsmith.history import dump_media, dump_messages, load_media, load_messages
 from toolsmith.messages import Message, ToolResult, Usage
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Pending:
                 "toolsmith_pending": VERSION,
                 "calls": [asdict(c) for c in self.calls],
                 "history": dump_messages(self.messages),
-                "answered": {str(i): asdict(a) for i, a in self.answered.items()},
+                "answered": {str(i): _dumped(a) for i, a in self.answered.items()},
                 "usage": asdict(self.usage),
                 "turns": self.turns,
                 "tool_calls": self.tool_calls,
@@ -145,10 +145,19 @@ class Pending:
         return [True if i in yes else (reasons[i] or False) if i in reasons else None for i in ids]
 
 
+def _dumped(answer: Answered) -> dict[str, Any]:
+    told = answer.result
+    result = {"success": told.success, "data": told.data, "error": told.error, "notes": list(told.notes)}
+    if told.media:
+        result["media"] = [dump_media(one) for one in told.media]
+    return {"result": result, "seconds": answer.seconds, "ran": answer.ran}
+
+
 def _answered(data: dict[str, Any]) -> Answered:
     result: dict[str, Any] = data["result"]
     notes = tuple(cast("list[str]", result["notes"]))
-    told = ToolResult(result["success"], result["data"], result["error"], notes)
+    media = tuple(load_media(one, f"media[{i}]") for i, one in enumerate(result.get("media", [])))
+    told = ToolResult(result["success"], result["data"], result["error"], notes, media)
     return Answered(told, data["seconds"], data["ran"])
 
 

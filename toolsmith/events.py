@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """A run begins."""
+    """A run begins. An image or a file in the prompt is named in brackets: "[image/png, 1,234 bytes]"."""
 
     agent: str
     model: str
@@ -55,7 +55,7 @@ class ToolCallStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolArgumentsDelta:
-    """A piece of a call's arguments: JSON text, not yet complete."""
+    """A piece of a call's arguments: JSON text, not yet complete. A call without any has the arguments "{}"."""
 
     call_id: str
     text: str

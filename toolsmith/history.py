@@ -5,17 +5,21 @@
     agent.run_sync("And tomorrow?", message_history=load_messages(text))
 
 The JSON holds what the user, the model and the tools said, and beside each turn the service's own items as it sent
-them. It may hold encrypted reasoning and whatever the tools returned: keep it where you keep such data.
+them. It may hold encrypted reasoning and whatever the tools returned, images and files too: keep it where you keep such
+data.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, cast, get_args
 
 from toolsmith.errors import HistoryError
+from toolsmith.media import File, Image, Media
 from toolsmith.messages import (
     Message,
     Native,
@@ -34,6 +38,8 @@ VERSION = 1
 
 _KINDS: dict[str, type[Part]] = {
     "text": Text,
+    "image": Image,
+    "file": File,
     "refusal": Refusal,
     "reasoning": Reasoning,
     "tool_call": ToolCall,
@@ -73,12 +79,58 @@ def load_messages(text: str | bytes) -> list[Message]:
 
 
 def _dump(message: Message) -> dict[str, Any]:
-    parts = [{"part": _NAMES[type(p)], **{f.name: getattr(p, f.name) for f in fields(p)}} for p in message.parts]
-    dumped: dict[str, Any] = {"role": message.role, "parts": parts}
+    dumped: dict[str, Any] = {"role": message.role, "parts": [_dump_part(p) for p in message.parts]}
     if message.native is not None:
         # Text, not JSON within JSON: the bytes must come back as they were, to the last space.
-        dumped["native"] = {"api": message.native.api, "items": message.native.items.decode("utf-8")}
+        dumped["native"] = {
+            "api": message.native.api,
+            "items": message.native.items.decode("utf-8"),
+            "prefix": message.native.prefix,
+        }
     return dumped
+
+
+def _dump_part(part: Part) -> dict[str, Any]:
+    if isinstance(part, (Image, File)):
+        return dump_media(part)
+    dumped: dict[str, Any] = {"part": _NAMES[type(part)], **{f.name: getattr(part, f.name) for f in fields(part)}}
+    if isinstance(part, ToolOutput):
+        media = dumped.pop("media")
+        if media:
+            dumped["media"] = [dump_media(one) for one in media]
+    return dumped
+
+
+def dump_media(media: Media) -> dict[str, Any]:
+    """An image or a file as JSON data, its bytes in base64; `load_media` reads it."""
+    held = {f.name: getattr(media, f.name) for f in fields(media) if getattr(media, f.name)}
+    if media.data is not None:
+        held["data"] = base64.b64encode(media.data).decode()
+    return {"part": _NAMES[type(media)], **held}
+
+
+def load_media(data: Any, where: str) -> Media:
+    """What `dump_media` gave.
+
+    Raises:
+        HistoryError: this is none of that; the text says what is wrong at `where`.
+    """
+    entry = dict(_mapping(data, where))
+    name = entry.pop("part", None)
+    kind = _KINDS.get(name) if isinstance(name, str) else None
+    if kind is not Image and kind is not File:
+        raise HistoryError(f"{where}.part: must be image or file.")
+    for name, value in entry.items():
+        if not isinstance(value, str):
+            raise HistoryError(f"{where}.{name}: {value!r} does not belong here.")
+    try:
+        if "data" in entry:
+            entry["data"] = base64.b64decode(entry["data"], validate=True)
+        return kind(**entry)
+    except binascii.Error as error:
+        raise HistoryError(f"{where}.data: this is no base64: {error}.") from None
+    except (TypeError, ValueError) as error:
+        raise HistoryError(f"{where}: {error}") from None
 
 
 def _load(data: Any, where: str) -> Message:
@@ -93,22 +145,31 @@ def _load(data: Any, where: str) -> Message:
     native = None
     if entry.get("native") is not None:
         held = _mapping(entry["native"], f"{where}.native")
-        api, items = held.get("api"), held.get("items")
-        if not isinstance(api, str) or not isinstance(items, str):
+        api, items, prefix = held.get("api"), held.get("items"), held.get("prefix", "")
+        if not isinstance(api, str) or not isinstance(items, str) or not isinstance(prefix, str):
             raise HistoryError(f"{where}.native: must have the texts 'api' and 'items'.")
-        native = Native(api, items.encode("utf-8"))
+        native = Native(api, items.encode("utf-8"), prefix)
     return Message(cast("Role", role), loaded, native)
 
 
 def _load_part(data: Any, where: str) -> Part:
     entry = dict(_mapping(data, where))
-    kind = _KINDS.get(cast("str", entry.pop("part", None)))
+    name = entry.pop("part", None)
+    kind = _KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
         raise HistoryError(f"{where}.part: must be one of {', '.join(_KINDS)}.")
+    if kind is Image or kind is File:
+        return load_media(data, where)
     types = {f.name: bool if f.name == "is_error" else str for f in fields(kind)}
+    types.pop("media", None)
+    media = cast("list[Any]", entry.pop("media", [])) if kind is ToolOutput else []
     for name, value in entry.items():
         if name not in types or not isinstance(value, types[name]):
             raise HistoryError(f"{where}.{name}: {value!r} does not belong here.")
+    if not isinstance(media, list):  # pyright: ignore[reportUnnecessaryIsInstance] - it was read from JSON
+        raise HistoryError(f"{where}.media: must be a list.")
+    if media:
+        entry["media"] = tuple(load_media(one, f"{where}.media[{i}]") for i, one in enumerate(media))
     make = cast("Callable[..., Part]", kind)
     try:
         return make(**entry)

@@ -6,9 +6,11 @@ them byte for byte; another API is served from the neutral parts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from toolsmith.media import File, Image, Media
 
 Role = Literal["user", "assistant", "tool"]
 
@@ -58,12 +60,18 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What the model is told about one of its calls."""
+    """What the model is told about one of its calls.
+
+    Attributes:
+        text: the words; they name each of `media` as "[image 1: image/png, 1,234 bytes]".
+        media: what is shown beside the words, where the service takes it.
+    """
 
     call_id: str
     name: str
     text: str
     is_error: bool = False
+    media: tuple[Media, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,38 @@ class Opaque:
     kind: str
 
 
-Part = Text | Refusal | Reasoning | ToolCall | ToolOutput | Opaque
+Part = Text | Image | File | Refusal | Reasoning | ToolCall | ToolOutput | Opaque
+
+Prompt = str | Image | File | Sequence[str | Image | File]
+"""What a run may be asked: a text, or texts, images and files in the order they are to be read."""
+
+
+def prompt_parts(prompt: Prompt) -> tuple[Text | Image | File, ...]:
+    """A prompt as the parts of a message.
+
+    Raises:
+        TypeError: it holds something else; the text says how to make an image or a file of it.
+        ValueError: it is an empty list.
+    """
+    if isinstance(prompt, str):
+        return (Text(prompt),)
+    if isinstance(prompt, (Image, File)):
+        return (prompt,)
+    if not isinstance(prompt, Sequence) or isinstance(prompt, (bytes, bytearray, memoryview)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"A prompt is a text, or a list of texts, Image(...) and File(...), not {_kind(prompt)}.")
+    for number, item in enumerate(prompt, 1):
+        if not isinstance(item, (str, Image, File)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(
+                f"Item {number} of the prompt is {_kind(item)}. A prompt is a text, or a list of texts, Image(...) and "
+                "File(...); from a path: Image.from_path(path), File.from_path(path)."
+            )
+    if not prompt:
+        raise ValueError("The prompt is an empty list.")
+    return tuple(Text(item) if isinstance(item, str) else item for item in prompt)
+
+
+def _kind(value: object) -> str:
+    return f"a value of type {type(value).__name__}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +122,13 @@ class Native:
     Attributes:
         api: the API that can replay it ("anthropic", "openai", "openai-chat", "local").
         items: JSON, ready to be joined into a request of that API.
+        prefix: of what the model had read before it wrote this (model, instructions, tools and all messages), a digest.
+            Signed reasoning is only good behind the very same bytes; elsewhere it is left out.
     """
 
     api: str
     items: bytes
+    prefix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,12 +244,15 @@ class ToolResult:
 
     Attributes:
         success: whether the call did what it was asked to.
-        data: plain JSON data (a str is shown to the model as it is).
+        data: plain JSON data (a str is shown to the model as it is). Where the tool gave an `Image` or a `File`, there
+            stands a text that names it, such as "[image 1: image/png, 1,234 bytes]".
         error: for a failure, the text that the model reads.
         notes: remarks for the model that go with a success ("'RED' was read as 'red'").
+        media: the images and files themselves, in the order of their numbers; a failure shows none.
     """
 
     success: bool
     data: Any = None
     error: str | None = None
     notes: tuple[str, ...] = ()
+    media: tuple[Media, ...] = ()

@@ -1,0 +1,65 @@
+"""Whether a value is JSON data as it stands."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any, Final, cast
+
+MAX_DEPTH: Final = 200
+MAX_BITS: Final = 14_000
+"""Of a whole number: Python itself prints up to 4,300 digits, and readers elsewhere give up sooner."""
+_NUMBERS = frozenset({int, float})
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is JSON data as it stands: built-in types only, texts that can be encoded, finite numbers.
+
+    This runs over every result, so it calls as little as it can. It goes level by level, which bounds it for data that
+    contains itself.
+    """
+    kind = value.__class__
+    if kind is str:
+        return value.isascii() or encodable(value)
+    if kind is not dict and kind is not list:
+        return value is None or kind is bool or (kind in _NUMBERS and _is_plain_number(value))
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH):
+        deeper: list[Any] = []
+        for container in level:
+            if container.__class__ is dict:
+                for key in container:
+                    if key.__class__ is not str or not (key.isascii() or encodable(key)):
+                        return False
+                container = container.values()
+            for item in container:
+                kind = item.__class__
+                if kind is str:
+                    if not (item.isascii() or encodable(item)):
+                        return False
+                elif kind is dict or kind is list:
+                    deeper.append(item)
+                elif kind is int:
+                    if item.bit_length() > MAX_BITS:
+                        return False
+                elif kind is float:
+                    if item - item != 0.0:  # NaN and the infinities
+                        return False
+                elif item is not None and kind is not bool:
+                    return False
+        if not deeper:
+            return True
+        level = deeper
+    return False
+
+
+def _is_plain_number(value: int | float) -> bool:
+    return isfinite(value) if value.__class__ is float else cast("int", value).bit_length() <= MAX_BITS
+
+
+def encodable(text: str) -> bool:
+    """Whether a text has no half of a surrogate pair in it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
