@@ -18,13 +18,25 @@ sys.path.insert(0, str(DOCS))
 from _gallery import gallery, tools_source  # noqa: E402
 from _types import types_tables  # noqa: E402
 
+from toolsmith.providers import local  # noqa: E402
 from toolsmith.testing import rules_table  # noqa: E402
+
+
+
+def local_figures() -> str:
+    """How often the embedded model is right, as its own module has it."""
+    told = (local.__doc__ or "").partition("never tuned on")[2]
+    rows = re.findall(r"^    (\S.*?)  +(\d+) of +(\d+)$", told, re.MULTILINE)
+    return "\n".join(["| | right |", "|---|---|", *(f"| {what} | {right} of {all_} |" for what, right, all_ in rows)])
+
 
 PARTS = {
     ("types.md", "types"): types_tables,
     ("errors.md", "tools"): tools_source,
     ("errors.md", "gallery"): gallery,
     ("testing.md", "rules"): rules_table,
+    ("providers.md", "figures"): local_figures,
+    ("../README.md", "figures"): local_figures,
 }
 
 
@@ -45,7 +57,7 @@ def pages() -> dict[Path, str]:
     """Every page that has such parts, as it should be."""
     made: dict[Path, str] = {}
     for (page, name), content in PARTS.items():
-        path = DOCS / page
+        path = (DOCS / page).resolve()
         made[path] = rewritten(made.get(path) or path.read_text(encoding="utf-8"), name, content())
     return made
 
@@ -55,10 +67,10 @@ def main() -> int:
     stale = {path: text for path, text in pages().items() if path.read_text(encoding="utf-8") != text}
     for path, text in stale.items():
         if "--check" in sys.argv:
-            print(f"docs/{path.name} is stale: run python docs/make_tables.py")
+            print(f"{path.name} is stale: run python docs/make_tables.py")
         else:
             path.write_text(text, encoding="utf-8")
-            print(f"docs/{path.name} was written anew")
+            print(f"{path.name} was written anew")
     return 1 if stale and "--check" in sys.argv else 0
 
 

@@ -64,7 +64,7 @@ SCRIPTS: Mapping[str, Sequence[Step]] = {
         say("Two."),
         say("Two."),
     ],
-    "TOUR.md": [call("search", word="tenacity", limit=1), say("One line.")],
+    "TOUR.md": [call("search", word="pydantic", limit=1), say("One line.")],
 }
 
 # What changes from run to run.

@@ -49,26 +49,24 @@ def test_set_up_and_main_job_are_one_command() -> None:
 
 def test_what_the_search_shows_is_there() -> None:
     """The hits of the main job are real lines of real files."""
-    hits = re.findall(r"^  - file: (\S+), line: (\d+), text: (.*)$", _block("-m venv").prints or "", re.MULTILINE)
+    job = _block("-m venv")
+    word = re.findall(r"the word (\w+)\?", job.body)[0]
+    hits = re.findall(r"^  - file: (\S+), line: (\d+), text: (.*)$", job.prints or "", re.MULTILINE)
     assert len(hits) == 5
     for file, _, text in hits:
-        assert "tenacity" in text.lower() or "tenacity" in file
+        assert word in text
         assert text in (ROOT / file).read_text(encoding="utf-8"), f"{file} no longer has: {text}"
 
 
-def test_the_local_model_is_described_by_its_figures() -> None:
-    """The README says of the embedded model what was measured, in the same numbers as its own module."""
-    said = " ".join(TEXT.split("## The model that comes with it")[1].split("##")[0].split())
-    page = (ROOT / "docs" / "providers.md").read_text(encoding="utf-8")
-    doc = local.__doc__ or ""
-    for label in ("right tool  ", "right tool and all its arguments right", "no call where no tool fits", "whole runs"):
-        (line,) = [line for line in doc.splitlines() if line.strip().startswith(label)]
-        figure = re.search(r"(\d+) of +(\d+)$", line)
-        assert figure is not None
-        assert f"| {figure[1]} of {figure[2]} |" in page
-        assert re.search(rf"\b{figure[1]}\b.*\b{figure[2]}\b|\b{figure[2]}\b.*\b{figure[1]}\b", said), line
-    assert "135 million" in said
-    assert "135 million" in local.NOTICE
+def test_the_local_model_is_described() -> None:
+    """The README is open about the embedded model: how small it is, and how often it is right on unseen requests."""
+    section = TEXT.split("## The model that comes with it")[1].split("\n## ")[0]
+    assert "135 million" in section
+    assert "work that matters" in section
+    # The figures are the ones in its own module: `docs/make_tables.py` writes them, and test_docs holds them to it.
+    assert "never tuned on" in section
+    assert len(re.findall(r"^\| .* \| \d+ of \d+ \|$", section, re.MULTILINE)) == 4
+    assert local.NOTICE in (_block("-m venv").prints or "")
 
 
 def test_the_version_and_the_suite_are_current() -> None:
