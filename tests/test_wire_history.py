@@ -117,25 +117,16 @@ def test_two_texts_of_the_user_in_a_row(wire: Wire) -> None:
     assert wire.run(Agent(wire.provider(model)), "Two.", history=history).output == "done"
 
 
-def _not_yet_on_claude(wire: Wire, request: pytest.FixtureRequest) -> None:
-    """Thinking is replayed as it is, also where it no longer fits; the service then refuses the request."""
-    if wire.api == "anthropic":
-        wire.expect_refusals = True
-        request.applymarker(pytest.mark.xfail(raises=ProviderError, strict=True, reason="thinking is not left out yet"))
-
-
-def test_instructions_may_change_between_runs(wire: Wire, request: pytest.FixtureRequest) -> None:
+def test_instructions_may_change_between_runs(wire: Wire) -> None:
     """Another agent takes the history over, with other tools and another system text, on the same service."""
-    _not_yet_on_claude(wire, request)
     model = wire.model([think("Hm."), call("add", a=1)], say("41"), call("lookup", key="x"), say("found"))
     first = wire.run(Agent(wire.provider(model), tools=[add], instructions="You add."), "1?")
     second = Agent(wire.provider(model), tools=[lookup], instructions="You look up.")
     assert wire.run(second, "x?", history=first.messages).output == "found"
 
 
-def test_another_model_of_the_same_service(wire: Wire, request: pytest.FixtureRequest) -> None:
+def test_another_model_of_the_same_service(wire: Wire) -> None:
     """Claude's signatures and OpenAI's reasoning are the model's own; the history is still gone on with."""
-    _not_yet_on_claude(wire, request)
     other = "claude-sonnet-5-5" if wire.api == "anthropic" else "gpt-6.1-sol"
     model = wire.model([think("Hm."), call("add", a=1)], say("41"), call("add", a=2), say("42"))
     first = wire.run(Agent(wire.provider(model), tools=[add]), "1?")

@@ -206,8 +206,7 @@ def _ask(line: Line, ask: Ask) -> Reply:
             if not line.recover(error):
                 raise
         else:
-            line.answered()
-            return reply
+            return line.answered(reply)
 
 
 async def _aask(line: Line, ask: Ask) -> Reply:
@@ -221,8 +220,7 @@ async def _aask(line: Line, ask: Ask) -> Reply:
             if not line.recover(error):
                 raise
         else:
-            line.answered()
-            return reply
+            return line.answered(reply)
 
 
 def _ask_live(line: Line, ask: Ask, outbox: Outbox) -> Generator[Event, None, Reply]:
@@ -238,8 +236,7 @@ def _ask_live(line: Line, ask: Ask, outbox: Outbox) -> Generator[Event, None, Re
                     for delta in batch:
                         outbox.emit(delta)
                     yield from outbox.take()
-                line.answered()
-                return deltas.reply
+                return line.answered(deltas.reply)
         except ProviderError as error:
             # Words that were handed on cannot be taken back: another model would say them again.
             if seen or not line.recover(error):
@@ -262,8 +259,7 @@ async def _aask_live(
                         outbox.emit(delta)
                     for event in outbox.take():
                         yield event
-                line.answered()
-                answer(deltas.reply)
+                answer(line.answered(deltas.reply))
                 return
         except ProviderError as error:
             # Words that were handed on cannot be taken back: another model would say them again.

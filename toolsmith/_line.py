@@ -7,12 +7,13 @@ the line goes over to the next one and encodes the history anew for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from toolsmith.errors import ErrorCategory, ProviderError
 from toolsmith.events import Event, ModelSwitched, RequestRetried, StrictDemoted
-from toolsmith.messages import Request
+from toolsmith.messages import Message, Reply, Request
 
 if TYPE_CHECKING:
     from toolsmith._loop import Conversation
@@ -87,6 +88,7 @@ class Line:
     _encoded: list[bytes] = field(default_factory=list[bytes])
     _offer: Offer | None = None
     _answered: bool = False
+    _read: Any = None
 
     @property
     def provider(self) -> Provider:
@@ -98,7 +100,7 @@ class Line:
         provider, encoded = self.provider, self._encoded
         offer = self._offer or self._make_offer()
         for message in self.conversation.history[len(encoded) :]:
-            encoded.append(provider.encode_message(message))
+            encoded.append(self._encode(message))
         request = Request(
             self.instructions,
             offer.tools,
@@ -123,11 +125,30 @@ class Line:
                 self._settings, talk.answer_form = asked, form
         self._offer = self.offers.get(provider, tools, self._demoted)
         talk.offered = self._offer.offered
+        # The history is encoded after this, and anew where the offer is made anew.
+        self._encoded.clear()
+        self._read = blake2b(digest_size=16)
+        for part in (provider.name.encode(), self.instructions.encode(), self._offer.tools):
+            self._read.update(len(part).to_bytes(8) + part)
         return self._offer
 
-    def answered(self) -> None:
-        """A request succeeded: from now on the tool list must keep its bytes."""
+    def _encode(self, message: Message) -> bytes:
+        """A message's bytes; without what is bound to other bytes than those it now stands behind."""
+        native = message.native
+        if native is not None and native.api == self.provider.api and native.prefix != self._read.hexdigest():
+            message = replace(message, native=self.provider.unbound(native))
+        item = self.provider.encode_message(message)
+        self._read.update(item)
+        return item
+
+    def answered(self, reply: Reply) -> Reply:
+        """A request succeeded: the tool list must keep its bytes from now on, and the reply knows what it follows."""
         self._answered = True
+        native = reply.message.native
+        if native is None:
+            return reply
+        bound = replace(native, prefix=self._read.hexdigest())
+        return replace(reply, message=replace(reply.message, native=bound))
 
     def recover(self, error: ProviderError) -> bool:
         """Try to make the next attempt better; False where there is nothing left to try."""
@@ -135,7 +156,6 @@ class Line:
             return self._demote()
         if error.category in FAILOVER and self._at + 1 < len(self.providers):
             self._at += 1
-            self._encoded.clear()
             self._offer, self._demoted, self._answered = None, frozenset(), False
             if self.emit is not None:
                 self.emit(ModelSwitched(self.providers[self._at - 1].name, self.provider.name, error))

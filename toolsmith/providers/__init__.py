@@ -21,7 +21,7 @@ from toolsmith.errors import ConfigError
 if TYPE_CHECKING:
     from toolsmith.dialects import Offered, Service
     from toolsmith.events import Delta
-    from toolsmith.messages import Message, Reply, Request
+    from toolsmith.messages import Message, Native, Reply, Request
 
 
 class Accumulator(Protocol):
@@ -73,6 +73,13 @@ class Provider(Protocol):
 
         `message.native` is replayed as it is where `message.native.api == self.api`; otherwise the message is built
         from its neutral parts, with ids mapped to what this API takes and foreign reasoning left out.
+        """
+        ...
+
+    def unbound(self, native: Native) -> Native | None:
+        """A turn's items without what the service takes only behind the very bytes it was written behind.
+
+        None where nothing of them is left. For messages of this provider's API.
         """
         ...
 

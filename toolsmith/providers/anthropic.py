@@ -11,11 +11,15 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pydantic_core import from_json
+
 from toolsmith._tool_dicts import for_claude
 from toolsmith.errors import ConfigError
-from toolsmith.messages import Message, Part, Refusal, Reply, Request, Text, ToolCall, ToolOutput
+from toolsmith.media import File, Image, Media
+from toolsmith.messages import Message, Native, Part, Refusal, Reply, Request, Text, ToolCall, ToolOutput
 from toolsmith.providers._anthropic_answers import MessageStream, read_message
 from toolsmith.providers._http import SDKCarrier
+from toolsmith.providers._media import claude_block
 from toolsmith.providers._wire import HEADERS, check_settings, dump, joined, num, obj, replayable_arguments, wire_id
 
 if TYPE_CHECKING:
@@ -133,11 +137,32 @@ class AnthropicMessages(SDKCarrier):
         if message.native is not None and message.native.api == self.api:
             return message.native.items
         if message.role == "tool":
-            blocks = [_result_block(p) for p in message.parts if isinstance(p, ToolOutput)]
+            blocks = [self._result_block(p) for p in message.parts if isinstance(p, ToolOutput)]
+        elif message.role == "user":
+            shown = (self._shown(p) if isinstance(p, (Image, File)) else _block(p) for p in message.parts)
+            blocks = [block for block in shown if block]
         else:
             blocks = [block for p in message.parts if (block := _block(p))]
         role = "assistant" if message.role == "assistant" else "user"
         return dump({"role": role, "content": blocks}) if blocks else b""
+
+    def _shown(self, media: Media, number: int = 0) -> dict[str, Any]:
+        made = claude_block(media, self.name, cloud=not self._is_sdks_own, number=number)
+        return {"type": "text", "text": made} if isinstance(made, str) else made
+
+    def _result_block(self, output: ToolOutput) -> dict[str, Any]:
+        content: str | list[dict[str, Any]] = output.text
+        if output.media and not output.is_error:  # beside an error only text may stand
+            words = [{"type": "text", "text": output.text}] if output.text.strip() else []
+            content = [*words, *(self._shown(one, number) for number, one in enumerate(output.media, 1))]
+        block = {"type": "tool_result", "tool_use_id": wire_id(output.call_id), "content": content}
+        return {**block, "is_error": True} if output.is_error else block
+
+    def unbound(self, native: Native) -> Native | None:
+        """The turn without its thinking: a signature holds only behind the bytes it was made behind (facts of 2026)."""
+        message = obj(from_json(native.items))
+        blocks = [b for b in message["content"] if obj(b).get("type") not in ("thinking", "redacted_thinking")]
+        return Native(self.api, dump({**message, "content": blocks})) if blocks else None
 
     def effective_tool_choice(self, request: Request) -> str:
         """What `tool_choice` this request really carries: "auto" where the model, or its thinking, takes no force."""
@@ -238,8 +263,3 @@ def _block(part: Part) -> dict[str, Any] | None:
             return {"type": "tool_use", "id": wire_id(call_id), "name": name, "input": replayable_arguments(arguments)}
         case _:
             return None
-
-
-def _result_block(output: ToolOutput) -> dict[str, Any]:
-    block = {"type": "tool_result", "tool_use_id": wire_id(output.call_id), "content": output.text}
-    return {**block, "is_error": True} if output.is_error else block

@@ -93,6 +93,10 @@ class LocalModel:
             return message.native.items
         return wire.message(message)
 
+    def unbound(self, native: Native) -> Native:
+        """All of them: nothing is bound to what came before."""
+        return native
+
     def effective_tool_choice(self, request: Request) -> str:
         """Each choice is taken as it is."""
         return request.tool_choice
@@ -149,7 +153,7 @@ class LocalModel:
                 raise ours from error
             raise
 
-    async def asend(self, body: bytes, *, timeout: float | None) -> bytes:  # noqa: ASYNC109  as in `send`
+    async def asend(self, body: bytes, *, timeout: float | None) -> bytes:
         """`send` for asyncio: the loop goes on meanwhile."""
         ticket, future = self._submit(body, timeout)
         try:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from toolsmith._feedback import FEEDBACK
 from toolsmith._tool_dicts import for_chat
-from toolsmith.messages import Message, Refusal, Reply, Request, Text, ToolCall, ToolOutput
+from toolsmith.media import File, Image, Media
+from toolsmith.messages import Message, Native, Refusal, Reply, Request, Text, ToolCall, ToolOutput
 from toolsmith.providers._chat_answers import read_completion, server_id
 from toolsmith.providers._chat_stream import ChatStream
 from toolsmith.providers._http import SDKCarrier
+from toolsmith.providers._media import Shown, chat_part
 from toolsmith.providers._wire import HEADERS, check_settings, dump, joined, obj, replayable_arguments
 
 if TYPE_CHECKING:
@@ -112,11 +114,45 @@ class OpenAIChat(SDKCarrier):
             return message.native.items
         match message.role:
             case "user":
+                if any(isinstance(p, (Image, File)) for p in message.parts):
+                    return dump({"role": "user", "content": self._contents(message)})
                 return dump({"role": "user", "content": message.text})
             case "assistant":
                 return _assistant(message)
             case "tool":
-                return b",".join([dump(_output(p)) for p in message.parts if isinstance(p, ToolOutput)])
+                return b",".join(map(dump, self._outputs([p for p in message.parts if isinstance(p, ToolOutput)])))
+
+    def _shown(self, media: Media, number: int = 0) -> Shown:
+        return chat_part(media, self.name, openai=self._is_openai, number=number)
+
+    def _contents(self, message: Message) -> list[dict[str, Any]]:
+        """A user's message with images or files in it."""
+        parts: list[dict[str, Any]] = []
+        for part in message.parts:
+            made = self._shown(part) if isinstance(part, (Image, File)) else part.text if isinstance(part, Text) else ""
+            if made:
+                parts.append({"type": "text", "text": made} if isinstance(made, str) else made)
+        return parts
+
+    def _outputs(self, outputs: Sequence[ToolOutput]) -> list[dict[str, Any]]:
+        """One message each. They take text only: what tools gave to look at follows in a message of the user's role."""
+        messages: list[dict[str, Any]] = []
+        beside: list[dict[str, Any]] = []
+        for output in outputs:
+            call_id = server_id(output.call_id)
+            text = FEEDBACK.unflagged(output.text) if output.is_error else output.text
+            for number, one in enumerate(() if output.is_error else output.media, 1):
+                made = self._shown(one, number)
+                if isinstance(made, str):
+                    text = f"{text}\n{made}"
+                else:
+                    beside += [{"type": "text", "text": FEEDBACK.media_of(output.name, call_id, number, one)}, made]
+            messages.append({"role": "tool", "tool_call_id": call_id, "content": text})
+        return [*messages, {"role": "user", "content": beside}] if beside else messages
+
+    def unbound(self, native: Native) -> Native:
+        """All of them: nothing is bound to what came before."""
+        return native
 
     def effective_tool_choice(self, request: Request) -> str:
         """What `tool_choice` this request really carries: this API takes each."""
@@ -186,8 +222,3 @@ def _call(call: ToolCall) -> dict[str, Any]:
         "type": "function",
         "function": {"name": call.name, "arguments": arguments},
     }
-
-
-def _output(output: ToolOutput) -> dict[str, Any]:
-    text = FEEDBACK.unflagged(output.text) if output.is_error else output.text
-    return {"role": "tool", "tool_call_id": server_id(output.call_id), "content": text}

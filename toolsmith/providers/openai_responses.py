@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from toolsmith._feedback import FEEDBACK
 from toolsmith._tool_dicts import for_responses
-from toolsmith.messages import Message, Part, Refusal, Reply, Request, Text, ToolCall, ToolOutput
+from toolsmith.media import File, Image, Media
+from toolsmith.messages import Message, Native, Part, Refusal, Reply, Request, Text, ToolCall, ToolOutput
 from toolsmith.providers._http import SDKCarrier
+from toolsmith.providers._media import responses_part
 from toolsmith.providers._responses_answers import ResponseStream, read_response
 from toolsmith.providers._wire import HEADERS, check_settings, dump, joined, obj, wire_id
 
@@ -98,7 +100,38 @@ class OpenAIResponses(SDKCarrier):
         """One message as items, joined by commas; b"" where there is nothing that this API may be shown."""
         if message.native is not None and message.native.api == self.api:
             return message.native.items
-        return b",".join([dump(item) for p in message.parts if (item := _item(message.role, p))])
+        if message.role == "user" and any(isinstance(p, (Image, File)) for p in message.parts):
+            return dump({"role": "user", "content": [part for p in message.parts if (part := self._content(p))]})
+        return b",".join([dump(item) for p in message.parts if (item := self._item(message.role, p))])
+
+    def _content(self, part: Part) -> dict[str, Any] | None:
+        if isinstance(part, (Image, File)):
+            return self._shown(part)
+        return {"type": "input_text", "text": part.text} if isinstance(part, Text) and part.text else None
+
+    def _shown(self, media: Media, number: int = 0) -> dict[str, Any]:
+        made = responses_part(media, self.name, number)
+        return {"type": "input_text", "text": made} if isinstance(made, str) else made
+
+    def _item(self, role: str, part: Part) -> dict[str, Any] | None:
+        """A neutral part as an input item; None for what another service alone understands."""
+        match part:
+            case Text(text) | Refusal(text):
+                return {"role": role, "content": text} if text or role == "user" else None
+            case ToolCall(call_id, name, arguments):
+                return {"type": "function_call", "call_id": wire_id(call_id), "name": name, "arguments": arguments}
+            case ToolOutput(call_id, _, text, is_error):
+                output: str | list[dict[str, Any]] = FEEDBACK.unflagged(text) if is_error else text
+                if part.media and not is_error:
+                    shown = (self._shown(one, number) for number, one in enumerate(part.media, 1))
+                    output = [{"type": "input_text", "text": text}, *shown]
+                return {"type": "function_call_output", "call_id": wire_id(call_id), "output": output}
+            case _:
+                return None
+
+    def unbound(self, native: Native) -> Native:
+        """All of them: the service itself drops reasoning that no longer fits (Response.input_transformations)."""
+        return native
 
     def effective_tool_choice(self, request: Request) -> str:
         """What `tool_choice` this request really carries: this API takes each."""
@@ -148,17 +181,3 @@ class OpenAIResponses(SDKCarrier):
     def accumulator(self) -> ResponseStream:
         """For the answer to one streamed request."""
         return ResponseStream(self.name)
-
-
-def _item(role: str, part: Part) -> dict[str, Any] | None:
-    """A neutral part as an input item; None for what another service alone understands."""
-    match part:
-        case Text(text) | Refusal(text):
-            return {"role": role, "content": text} if text or role == "user" else None
-        case ToolCall(call_id, name, arguments):
-            return {"type": "function_call", "call_id": wire_id(call_id), "name": name, "arguments": arguments}
-        case ToolOutput(call_id, _, text, is_error):
-            output = FEEDBACK.unflagged(text) if is_error else text
-            return {"type": "function_call_output", "call_id": wire_id(call_id), "output": output}
-        case _:
-            return None
