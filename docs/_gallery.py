@@ -250,7 +250,7 @@ def _refused() -> list[Entry]:
         ),
         (
             "A call that a person refused, with a reason",
-            lambda: _outputs(call("create_account", language="no"), approve=lambda _: "Not yet.")[0],
+            lambda: _outputs(call("create_account", language="no"), approve=_decide("Not yet."))[0],
         ),
     ]
 
@@ -274,7 +274,7 @@ def _failed() -> list[Entry]:
 
 def _results() -> list[Entry]:
     return [
-        ("`None`", lambda: _outputs(call("create_account", language="no"), approve=lambda _: True)[0]),
+        ("`None`", lambda: _outputs(call("create_account", language="no"), approve=_decide(True))[0]),
         ("NaN, in what the tool gives back", lambda: _outputs(call("averages", prices=[80, 120], stars=[]))[0]),
         ("Bytes that are no text", lambda: _outputs(call("photo"))[0]),
         ("A damaged text", lambda: _outputs(call("broken_name"))[0]),
@@ -346,6 +346,11 @@ def _lost() -> str:
     again = Agent(ScriptedModel([say("done")]).provider("openai"), tools=TOOLS)
     messages = again.run_sync("Go on.", message_history=kept).messages
     return next(part.text for message in messages for part in message.parts if isinstance(part, ToolOutput))
+
+
+def _decide(decision: bool | str) -> Callable[[object], bool | str]:
+    """A person who always says the same."""
+    return lambda asked: decision
 
 
 def _cancelled() -> str:

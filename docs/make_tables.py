@@ -22,7 +22,6 @@ from toolsmith.providers import local  # noqa: E402
 from toolsmith.testing import rules_table  # noqa: E402
 
 
-
 def local_figures() -> str:
     """How often the embedded model is right, as its own module has it."""
     told = (local.__doc__ or "").partition("never tuned on")[2]
