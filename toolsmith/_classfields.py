@@ -10,6 +10,7 @@ from typing import Annotated, Any, cast, get_args, get_origin
 
 import pydantic
 import typing_extensions
+from pydantic.dataclasses import is_pydantic_dataclass
 
 _QUALIFIERS = (
     typing.Required,
@@ -65,7 +66,7 @@ def fields_of(cls: Any) -> Fields | None:
             # Before Python 3.12 typing's own does not keep what pydantic needs to know.
             foreign = sys.version_info < (3, 12) and type(cls).__module__ == "typing"
             return Fields(tuple(typed_dict_fields(cls)), dict, foreign)
-        if "__dataclass_fields__" in cls.__dict__ and "__pydantic_fields__" not in cls.__dict__:
+        if "__dataclass_fields__" in cls.__dict__ and not is_pydantic_dataclass(cls):
             return Fields(tuple(_of_dataclass(cls)), cls, foreign=False)
     except (NameError, TypeError):
         return None
