@@ -39,6 +39,7 @@ from toolsmith._invoke import run_one
 from toolsmith._job import Job, Outcome, may_wait
 from toolsmith._names import name_problem
 from toolsmith._options import Options, ToolOptions, option_problems, unknown_options
+from toolsmith._plain import is_plain
 from toolsmith._schema import Deferred
 from toolsmith._settle import settle
 from toolsmith._signature import read
@@ -331,17 +332,20 @@ class Tool(Generic[P, R]):
             CancelledError: the caller was cancelled. Whatever the tool itself raises becomes a failed result, but for
                 `KeyboardInterrupt` and `SystemExit`.
         """
+        made = self._definition or self._defined()
         checked = self.check(text)
         if checked.error is not None:
             return ToolResult(False, error=checked.error)
-        if context is None and self.takes_context:
+        if context is None and made.takes_context:
             context = RunContext(tool_name=self.name)
         if self._never_waits and not checked.notes:
             # A coroutine function without an `await` needs no task and no timer: it ends here and now.
+            caller, call, values = made.caller, self._call, checked.values
             try:
-                self.invoke(checked.values, context).send(None)
+                (call(**values) if caller.by_name else caller.call(call, values, context)).send(None)
             except StopIteration as end:
-                return self.finish(end.value)
+                value = end.value
+                return ToolResult(True, value) if is_plain(value) else self.finish(value)
             except (Exception, CancelledError) as error:  # noqa: BLE001 - whatever a tool raises is its failure
                 return settle(self._job(text, checked, context), Outcome(None, error), FEEDBACK).result
         job = self._job(text, checked, context)
