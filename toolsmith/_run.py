@@ -190,6 +190,7 @@ class Run:
         try:
             ending = yield from stream(self._steps(), self.line, self.outbox)
         except RunError as error:
+            yield from self.outbox.take()  # what led to it
             raise self._failed(error) from error.__cause__
         ended(self.finish(ending))
         yield from self.outbox.take()
@@ -202,6 +203,8 @@ class Run:
                 async for event in events:
                     yield event
         except RunError as error:
+            for event in self.outbox.take():
+                yield event
             raise self._failed(error) from error.__cause__
         ended(self.finish(endings[0]))
         for event in self.outbox.take():
