@@ -8,6 +8,7 @@ import dataclasses
 import datetime as dt
 import decimal
 import enum
+import io
 import itertools
 import json
 import logging
@@ -15,7 +16,7 @@ import pathlib
 import threading
 import types
 import uuid
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, NamedTuple
 
 import attrs
@@ -27,8 +28,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolsmith import Tool, ToolError, ToolResult
-from toolsmith._plain import MAX_DEPTH
-from toolsmith._results import MAX_ITEMS
+from toolsmith._plain import MAX_DEPTH, MAX_ITEMS
 
 
 class Colour(enum.Enum):
@@ -179,6 +179,16 @@ def _deep() -> Any:
     return made
 
 
+def _forever() -> Iterator[int]:
+    while True:
+        yield 1
+
+
+async def _aforever() -> AsyncIterator[int]:
+    while True:
+        yield 1
+
+
 async def _coroutine() -> str:
     return "late"
 
@@ -196,22 +206,16 @@ async def _coroutine() -> str:
         (_loop, "it contains itself at `self`"),
         (_deep, "nested too deeply"),
         (itertools.count, "too many items"),
+        (lambda: {"all": itertools.count()}, "too many items at `all`"),
+        (_forever, "too many items"),
+        (_aforever, "too many items"),
+        (io.StringIO, "a value of another kind"),
         (lambda: 10**5000, "too many digits"),
         (lambda: [_coroutine()], "not finished"),
     ],
     ids=[
-        "lock",
-        "object",
-        "class",
-        "function",
-        "inside",
-        "tuple keys",
-        "keys",
-        "loop",
-        "deep",
-        "endless",
-        "digits",
-        "coroutine",
+        *("lock", "object", "class", "function", "inside", "tuple keys", "keys", "loop", "deep"),
+        *("endless", "nested endless", "generator", "async generator", "file", "digits", "coroutine"),
     ],
 )
 def test_what_no_rule_covers_is_refused(value: Callable[[], Any], words: str, caplog: pytest.LogCaptureFixture) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from io import IOBase
 from time import perf_counter
 from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from toolsmith._plain import MAX_ITEMS
 
 if TYPE_CHECKING:
     from toolsmith.messages import ToolCall
@@ -99,15 +102,16 @@ def work(job: Job, report: Report | None) -> Any:
     if job.context is not None:
         job.context.reporter = report
     value = job.tool.invoke(job.values, job.context)
-    if inspect.isgenerator(value):
-        return _drain(cast("Generator[Any, None, Any]", value), report)
+    if isinstance(value, Iterator) and not isinstance(value, IOBase):
+        # Generators, map, zip: to get their items may take time, and belongs to the call.
+        return _drain(cast("Iterator[Any]", value), report)
     return value
 
 
-def _drain(items: Generator[Any, None, Any], report: Report | None) -> Any:
-    """All items; or what the generator returns, if it returns something: then the items were progress alone."""
+def _drain(items: Iterator[Any], report: Report | None) -> Any:
+    """All items; or what a generator returns, if it returns something: then the items were progress alone."""
     got: list[Any] = []
-    while True:
+    while len(got) <= MAX_ITEMS:
         try:
             item = next(items)
         except StopIteration as end:
@@ -115,15 +119,24 @@ def _drain(items: Generator[Any, None, Any], report: Report | None) -> Any:
         got.append(item)
         if report is not None:
             report(item)
+    return _too_many(got)
 
 
-async def _adrain(items: AsyncGenerator[Any, None], report: Report | None) -> list[Any]:
+async def _adrain(items: AsyncGenerator[Any, None], report: Report | None) -> Any:
     got: list[Any] = []
     async for item in items:
         got.append(item)
         if report is not None:
             report(item)
+        if len(got) > MAX_ITEMS:
+            await items.aclose()
+            return _too_many(got)
     return got
+
+
+def _too_many(got: list[Any]) -> Iterator[Any]:
+    """An iterator with more items than one may have, so that the result is refused for just that."""
+    return iter(got)
 
 
 async def _await(value: Any) -> Any:

@@ -8,6 +8,8 @@ from typing import Any, Final, cast
 MAX_DEPTH: Final = 200
 MAX_BITS: Final = 14_000
 """Of a whole number: Python itself prints up to 4,300 digits, and readers elsewhere give up sooner."""
+MAX_ITEMS: Final = 100_000
+"""Items taken from an iterator, which may be endless."""
 _NUMBERS = frozenset({int, float})
 
 

@@ -17,7 +17,7 @@ iterator (map, zip, a generator)        array of its items, at most 100,000
 exception                               {"error": its class}; for a ToolError its message; its text may hold secrets
 Image, File                             a text that says so, "[image 1: image/png, 1,234 bytes]"; shown beside the data
 SecretStr and the like                  masked
-coroutine, class, function, lock, ...   refused, as is what contains itself or is nested deeper than 200 levels
+coroutine, class, function, open file   refused, as is what contains itself or is nested deeper than 200 levels
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Seq
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
+from io import IOBase
 from itertools import islice
 from math import isfinite
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from toolsmith._plain import MAX_BITS, MAX_DEPTH, encodable, is_plain
+from toolsmith._plain import MAX_BITS, MAX_DEPTH, MAX_ITEMS, encodable, is_plain
 from toolsmith.errors import ToolError
 from toolsmith.media import File, Image, Media
 from toolsmith.messages import ToolResult
@@ -56,9 +57,6 @@ Note = Literal["not_a_number", "broken_text", "base64"]
 Why = Literal["unknown", "circular", "deep", "endless", "pending", "keys", "digits"]
 """Why a value is refused: no rule for its type; it contains itself; nested too deeply; too many items; not awaited; a
 key without a text, or two keys with one text; a whole number that no reader takes."""
-
-MAX_ITEMS: Final = 100_000
-"""Items taken from an iterator, which may be endless."""
 
 
 def result_of(
@@ -342,6 +340,8 @@ def _rule_for(cls: type[Any]) -> _Rule | None:
     for mark, rule in _BY_MARK:
         if mark in names:
             return rule
+    if issubclass(cls, type | IOBase):
+        return None
     if issubclass(cls, Iterator):
         return _Writer.iterator
-    return None if issubclass(cls, type) or cls.__module__ == "builtins" else _Writer.known
+    return None if cls.__module__ == "builtins" else _Writer.known
