@@ -173,6 +173,21 @@ def plan(
     """
     spent = _Spent()
     problems: list[str] = []
+    chosen = _demanded(tools, service, spent, problems)
+    for i, (spec, strict) in enumerate(tools):
+        if i not in chosen and strict is not True:
+            chosen[i] = _choose(spec, strict, service, spec.name in demoted, spent)
+            if fatal := [loss for loss in chosen[i].losses if loss.fatal]:
+                problems.append(f"Tool {spec.name!r} cannot be sent to {service.name}: its schema {fatal[0]}.")
+    if problems:
+        raise DefinitionError(problems)
+    return tuple(chosen[i] for i in range(len(tools)))
+
+
+def _demanded(
+    tools: Sequence[tuple[ToolSpec, bool | None]], service: Service, spent: _Spent, problems: list[str]
+) -> dict[int, Offered]:
+    """The tools that must be strict, by their place; what cannot be is added to `problems`."""
     chosen: dict[int, Offered] = {}
     for i, (spec, strict) in enumerate(tools):
         if strict is not True:
@@ -199,14 +214,7 @@ def plan(
         else:
             spent.add(form[1].schema)
             chosen[i] = _offer(spec, *form, "strict: asked for", asked=True)
-    for i, (spec, strict) in enumerate(tools):
-        if i not in chosen and strict is not True:
-            chosen[i] = _choose(spec, strict, service, spec.name in demoted, spent)
-            if fatal := [loss for loss in chosen[i].losses if loss.fatal]:
-                problems.append(f"Tool {spec.name!r} cannot be sent to {service.name}: its schema {fatal[0]}.")
-    if problems:
-        raise DefinitionError(problems)
-    return tuple(chosen[i] for i in range(len(tools)))
+    return chosen
 
 
 def heaviest(offered: Sequence[Offered]) -> tuple[str, ...]:
