@@ -73,7 +73,7 @@ class DefinitionError(_ListedError):
 
 
 class DefinitionWarning(UserWarning):
-    """A tool can be built, but what its author wrote of it is wrong: its docstring has a parameter that is not there."""
+    """A tool can be built, but what its author wrote of it is wrong: a docstring has a parameter that is not there."""
 
 
 class ConfigError(_ListedError):
