@@ -131,6 +131,21 @@ class Batch:
     label: str = "none"
 
 
+@dataclasses.dataclass
+class Lamp:
+    watts: int
+    socket: dataclasses.InitVar[str]
+    state: str = dataclasses.field(init=False, default="off")
+
+    def __post_init__(self, socket: str) -> None:
+        self.state = f"off, in {socket}"
+
+
+class Span(enum.Enum):
+    DAY = (0, 24)
+    NIGHT = (22, 6)
+
+
 @attrs.define
 class Box:
     """A box."""
@@ -276,6 +291,13 @@ def test_stand_ins_reach_into_dataclasses_and_typed_dicts() -> None:
     assert shown(Batch)["properties"]["label"] == {"type": "string", "default": "none"}
 
 
+def test_a_dataclass_takes_what_its_init_takes() -> None:
+    """Fields that are not in `__init__` are not in the schema; `InitVar`s are."""
+    assert list(shown(Lamp)["properties"]) == ["watts", "socket"]
+    assert received(Lamp, '{"watts": 5, "socket": "E27"}') == Lamp(5, "E27")
+    assert "state" in refused(Lamp, '{"watts": 5, "socket": "E27", "state": "on"}')
+
+
 def test_typing_s_own_typed_dicts_work_on_every_python() -> None:
     """pydantic refuses them before Python 3.12; here they are what they say."""
     assert shown(Old)["required"] == ["title"]
@@ -323,6 +345,9 @@ def test_msgspec_structs() -> None:
         (Literal[1, 2], ["1", "1.0"], ["true", "3", '"1"']),
         (Literal[True], ["true"], ["1", "1.0"]),
         (list[Level], ["[1, 9]"], ["[true]"]),
+        (Literal[Colour.RED, Level.LOW], ['"red"', "1"], ['"blue"', "true", "9"]),
+        (Span, ["[0, 24]"], ["[24, 0]", "0"]),
+        (abc.Iterable, ['[1, "a"]'], ["1", '"ab"']),
         (dict[int, str], ['{"1": "a", "-22": "b"}'], ['{"01": "a"}', '{"1.0": "a"}', '{"a": "b"}', '{" 1": "a"}']),
         (dict[Colour, int], ['{"red": 1}'], ['{"pink": 1}', '{"RED": 1}']),
         (dict[Level, int], ['{"1": 1}'], ['{"2": 1}']),

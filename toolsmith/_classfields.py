@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import sys
 import typing
 from collections.abc import Callable
@@ -67,8 +68,10 @@ def fields_of(cls: Any) -> Fields | None:
             foreign = sys.version_info < (3, 12) and type(cls).__module__ == "typing"
             return Fields(tuple(typed_dict_fields(cls)), dict, foreign)
         if "__dataclass_fields__" in cls.__dict__ and not is_pydantic_dataclass(cls):
-            return Fields(tuple(_of_dataclass(cls)), cls, foreign=False)
-    except (NameError, TypeError):
+            # pydantic describes a field that is not in `__init__`, and then refuses it.
+            foreign = not all(f.init for f in dataclasses.fields(cls))
+            return Fields(tuple(_of_dataclass(cls)), cls, foreign)
+    except (NameError, TypeError, KeyError, ValueError):
         return None
     return None
 
@@ -91,11 +94,11 @@ def typed_dict_fields(cls: Any) -> list[Field]:
 def _of_dataclass(cls: Any) -> list[Field]:
     hints = typing.get_type_hints(cls, include_extras=True)
     made: list[Field] = []
-    for f in dataclasses.fields(cls):
-        if f.init:
-            has_default = f.default is not dataclasses.MISSING
-            optional = has_default or f.default_factory is not dataclasses.MISSING
-            made.append(Field(f.name, f.name, hints[f.name], optional, f.default if has_default else None))
+    for name, parameter in inspect.signature(cls).parameters.items():  # as `__init__` has it, `InitVar`s too
+        hint = hints[name]
+        optional = parameter.default is not inspect.Parameter.empty
+        annotation: Any = cast("Any", hint).type if isinstance(hint, dataclasses.InitVar) else hint
+        made.append(Field(name, name, annotation, optional, parameter.default if optional else None))
     return made
 
 

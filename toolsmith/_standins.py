@@ -23,8 +23,8 @@ from toolsmith._exactly import exact_enum, exact_literal
 _PLAIN = frozenset[Any]({str, int, float, bool, type(None), bytes, list, dict, set, tuple, object})
 _ALIASES = (typing_extensions.TypeAliasType, getattr(typing, "TypeAliasType", typing_extensions.TypeAliasType))
 # pydantic reads Iterable lazily, so that a bad item would be met inside the function; the others it does not know.
-_AS_LIST = (abc.Iterable, abc.Collection, abc.Reversible, abc.Container)
-_AS_ITERATOR = (abc.Iterator, abc.Generator)
+_AS_LIST: tuple[Any, ...] = (abc.Iterable, abc.Collection, abc.Reversible, abc.Container)
+_AS_ITERATOR: tuple[Any, ...] = (abc.Iterator, abc.Generator)
 _KEPT = (type, cast("type", abc.Callable))
 
 _Open = tuple[Any, ...]
@@ -64,10 +64,9 @@ def _generic(annotation: Any, origin: Any, open_: _Open, exact: bool) -> Any:
     if origin is Annotated:
         changed = stand_in(args[0], open_, exact=exact)
         return annotation if changed is args[0] else Annotated[(changed, *args[1:])]
-    if origin in _AS_LIST:
-        return list[stand_in(args[0], open_, exact=exact)]
-    if origin in _AS_ITERATOR:
-        return Annotated[list[stand_in(args[0], open_, exact=exact)], AfterValidator(iter)]
+    if origin in _AS_LIST or origin in _AS_ITERATOR:
+        many = list[stand_in(args[0], open_, exact=exact) if args else Any]
+        return many if origin in _AS_LIST else Annotated[many, AfterValidator(iter)]
     is_union = origin is Union or origin is types.UnionType
     if not is_union and (not isinstance(origin, type) or origin in _KEPT):
         return annotation
