@@ -16,6 +16,7 @@ from generated_types import Drawn, signatures
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from llguidance import LLMatcher, LLTokenizer
+from wire_values import foreign_schemas, tame_schemas, wire_values
 
 from toolsmith.dialects import (
     CLAUDE_LOOSE,
@@ -188,3 +189,57 @@ def spoil(value: Any, data: st.DataObject) -> Any:
         case _:
             holder["another"] = junk
     return value
+
+
+@laws
+@given(drawn=signatures(), data=st.data())
+def test_what_a_sampler_may_write_is_valid(drawn: Drawn, data: st.DataObject) -> None:
+    """Whatever a strict wire schema without losses lets a model write is valid when decoded: no tighter, no looser."""
+    for dialect, encoded in forms(drawn, STRICT):
+        if encoded.losses:
+            continue
+        wire = data.draw(wire_values(encoded.schema))
+        try:
+            back = dialect.decode(wire, drawn.schema)
+        except DialectError:
+            continue  # a key twice, or a hole in a tuple: the model is told
+        assert valid(drawn.schema, back), f"{dialect.name}: {wire} came back as {back}"
+
+
+@laws
+@given(schema=foreign_schemas())
+def test_no_schema_is_too_odd(schema: dict[str, Any]) -> None:
+    """Any JSON is encoded, if only into fatal losses; what is not refused is inside the service's subset."""
+    kept = copy.deepcopy(schema)
+    for dialect in [*STRICT, *LOOSE]:
+        encoded = dialect.encode(schema)
+        note(f"{dialect.name}: {json.dumps(encoded.schema)} {[str(loss) for loss in encoded.losses]}")
+        assert schema == kept
+        json.dumps(encoded.schema, allow_nan=False)
+        dialect.decode({"a": None, "b": [{"key": "a", "value": 1}]}, schema)
+        if encoded.fatal:
+            continue
+        if dialect is CLAUDE_STRICT:
+            assert judges.claude_strict_problems(encoded.schema) == []
+        elif dialect in (OPENAI_STRICT, COMPATIBLE_STRICT):
+            assert judges.openai_strict_problems(encoded.schema) == []
+        else:
+            assert judges.schema_problems(encoded.schema) == []
+            assert "anyOf" not in encoded.schema
+
+
+@laws
+@given(schema=tame_schemas(), data=st.data())
+def test_what_a_sampler_may_write_under_a_foreign_schema_is_valid(schema: dict[str, Any], data: st.DataObject) -> None:
+    """The same for schemas from elsewhere, which pydantic did not make."""
+    for dialect in STRICT:
+        encoded = dialect.encode(schema)
+        note(f"{dialect.name}: {json.dumps(encoded.schema)} {[str(loss) for loss in encoded.losses]}")
+        if encoded.losses:
+            continue
+        wire = data.draw(wire_values(encoded.schema))
+        try:
+            back = dialect.decode(wire, schema)
+        except DialectError:
+            continue
+        assert valid(schema, back), f"{dialect.name}: {wire} came back as {back}"

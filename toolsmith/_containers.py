@@ -110,7 +110,7 @@ def _member(compiler: Compiler, node: Node, sent: str, name: str, path: str, opt
             omit = words.literal(absent)
             wire.schema = union([wire.schema, _constant(absent)])
     default = node.get("default")
-    if default is not None:
+    if default is not None and wire.schema.get("const") != default:
         if compiler.rules.default and wire.decoder is None and not omit and "$ref" not in wire.schema:
             wire.schema = {**wire.schema, "default": default}
         else:

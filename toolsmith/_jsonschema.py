@@ -15,7 +15,7 @@ from typing import Any, cast
 Node = dict[str, Any]
 
 SINGLE = frozenset(
-    {"additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then"}
+    {"additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then"}
     | {"unevaluatedItems", "unevaluatedProperties"}
 )
 LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
@@ -49,13 +49,23 @@ class Loss:
 
 @dataclass(slots=True)
 class Graph:
-    """A schema in normal form."""
+    """A schema in normal form.
+
+    Attributes:
+        root: the schema itself.
+        defs: its definitions, by name.
+        losses: what could not be read.
+        recursive: definitions that contain themselves.
+        inline: definitions that are shorter written in place than referred to.
+        merged: schemas, as JSON text, that were merged into a definition of their own, by `_merge`.
+    """
 
     root: Node
     defs: dict[str, Node]
     losses: list[Loss]
     recursive: set[str] = field(default_factory=set[str])
     inline: set[str] = field(default_factory=set[str])
+    merged: dict[str, str] = field(default_factory=dict[str, str])
 
     def target(self, ref: str) -> Node:
         """What a reference of the normal form points to."""

@@ -69,8 +69,10 @@ class _Compiler:
         """A union of objects as one object: any member of any alternative, with words about what goes together."""
         graph = self._graph
         groups = [as_list(b.get("required")) for b in [*node.get("anyOf", []), *node.get("oneOf", [])]]
-        branches = [flatten(graph.solid(b), graph) for b in branches_of(node, graph)]
+        branches = [flatten(graph.solid(b), graph) for b in branches_of(node)]
         objects = [b for b in branches if types_of(b) in (["object"], [""], [])]
+        if not objects:
+            raise UnmergeableError("is no object at its root: wrap it in one")
         members: dict[str, list[Node]] = {}
         for branch in objects:
             for name, schema in branch.get("properties", {}).items():

@@ -8,12 +8,14 @@ tuple `items`, boolean bounds, `nullable`, boolean schemas. What only names or n
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import deque
 from collections.abc import Mapping
 from typing import Any, cast
 
-from toolsmith._jsonschema import LISTS, MAPS, SINGLE, Graph, Loss, Node, all_nodes, analyse, as_list, def_name
+from toolsmith import _schemawords as words
+from toolsmith._jsonschema import LISTS, MAPS, SINGLE, TOLD, Graph, Loss, Node, all_nodes, analyse, as_list, def_name
 from toolsmith.errors import DefinitionError
 
 MAX_NODES = 20_000
@@ -22,9 +24,9 @@ MAX_DEPTH = 64
 """Levels of schemas within schemas, references not followed. A service takes 10 levels of objects at most."""
 
 _NAMES_ONLY = frozenset(
-    {"$schema", "$id", "id", "$comment", "$anchor", "$vocabulary", "title", "readOnly", "writeOnly", "discriminator"}
-    | {"$defs", "definitions", "xml", "externalDocs", "example"}
+    {"id", "title", "readOnly", "writeOnly", "discriminator", "definitions", "xml", "externalDocs", "example"}
 )
+_TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
 _KEEP_BOOLEAN = frozenset({"additionalProperties", "items", "unevaluatedItems", "unevaluatedProperties"})
 _COUNTS = frozenset(
     {"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains"}
@@ -84,31 +86,39 @@ class _Reader:
         return _settle(node)
 
     def _keyword(self, node: Node, key: str, value: Any, path: str, depth: int) -> None:
-        if key in _NAMES_ONLY:
+        if key in _NAMES_ONLY or (key.startswith(("$", "x-")) and key != "$ref"):
             return
         if key == "$ref":
             self._reference(node, value, path)
         elif key in SINGLE or key == "additionalItems":
-            if isinstance(value, list) and key == "items":
-                node["prefixItems"] = [self._node(v, f"{path}[{i}]", depth) for i, v in enumerate(as_list(value))]
+            if isinstance(value, list) and key == "items":  # before 2020-12
+                self._keyword(node, "prefixItems", value, path, depth)
             elif isinstance(value, bool) and (key in _KEEP_BOOLEAN or key == "additionalItems"):
                 node[key] = value
             else:
                 node[key] = self._node(value, _below(path, key), depth)
+        elif key == "dependencies":
+            for name, needs in (_mapping(value) or {}).items():  # draft 4 to 7: two keywords in one
+                kind = "dependentRequired" if isinstance(needs, list) else "dependentSchemas"
+                self._keyword(node, kind, {**node.get(kind, {}), name: needs}, path, depth)
         elif key in LISTS:
-            if isinstance(value, list):
-                node[key] = [self._node(v, _below(path, key, str(i)), depth) for i, v in enumerate(as_list(value))]
-            else:
-                self._losses.append(Loss(path, f"has `{key}` that is no list", fatal=True))
+            listed = [self._node(v, _below(path, key, str(i)), depth) for i, v in enumerate(as_list(value))]
+            if listed:
+                node[key] = listed
+            elif key in {"anyOf", "oneOf"} or not isinstance(value, list):
+                self._losses.append(Loss(path, f"has `{key}` without alternatives", fatal=True))
         elif key in MAPS:
             named = _mapping(value)
-            if named is not None:
+            if named is not None and not (key == "patternProperties" and not all(map(_compiles, named))):
                 node[key] = {k: self._node(v, _below(path, key, k), depth, k) for k, v in named.items()}
             else:
-                self._losses.append(Loss(path, f"has `{key}` that is no object", fatal=True))
+                self._losses.append(Loss(path, f"has `{key}` that cannot be read", fatal=True))
         else:
             try:
                 node[key] = _payload(key, value)
+            except re.error:
+                node[TOLD] = [*node.get(TOLD, []), *words.constraints({key: value})]
+                self._losses.append(Loss(path, f"`{key}` is told in words: Python does not read it", fatal=False))
             except (TypeError, ValueError, RecursionError):
                 self._losses.append(Loss(path, f"has `{key}` of a wrong kind, which is left out", fatal=False))
 
@@ -192,23 +202,35 @@ def _payload(key: str, value: Any) -> Any:
 
     Raises:
         TypeError, ValueError: the keyword cannot have this value, or it is no JSON.
+        re.error: a pattern that Python's `re` does not know.
     """
     if key in {"exclusiveMinimum", "exclusiveMaximum"} and isinstance(value, bool):
         return value  # draft 4, settled later
     if key in _COUNTS or key in _NUMBERS:
-        if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise TypeError(key)
+        if (key in _COUNTS and value < 0) or (key == "multipleOf" and value <= 0):
+            raise ValueError(key)
         return int(value) if key in _COUNTS else value
     if key in _STRINGS and not isinstance(value, str):
         raise TypeError(key)
+    if key == "pattern":
+        re.compile(value)
     copied: Any = json.loads(json.dumps(value, allow_nan=False))
-    if key == "enum" and not _listed(copied):
+    if key in {"enum", "examples"} and not _listed(copied):
         raise TypeError(key)
-    if key in {"required", "type"} and not (key == "type" and isinstance(copied, str)):
-        return [_text(t) for t in _listed(copied)]
+    if key in {"uniqueItems", "deprecated"} and not isinstance(copied, bool):
+        raise TypeError(key)
+    if key == "type":
+        kinds = [_text(t) for t in ([copied] if isinstance(copied, str) else _listed(copied))]
+        if not kinds or not _TYPES.issuperset(kinds):
+            raise ValueError(key)
+        return kinds[0] if len(kinds) == 1 else list(dict.fromkeys(kinds))
+    if key == "required":
+        return list(dict.fromkeys(_text(t) for t in _listed(copied)))
     if key == "dependentRequired":
         needs = cast("dict[str, Any]", copied) if isinstance(copied, dict) else {}
-        return {k: [_text(n) for n in _listed(v)] for k, v in needs.items()}
+        return {k: list(dict.fromkeys(_text(n) for n in _listed(v))) for k, v in needs.items()}
     return copied
 
 
@@ -222,6 +244,14 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError
     return value
+
+
+def _compiles(pattern: str) -> bool:
+    try:
+        re.compile(pattern)
+    except re.error:
+        return False
+    return True
 
 
 def _plain(text: str) -> str:

@@ -247,7 +247,8 @@ class _Compiler:
         return node
 
     def _union(self, node: Node, path: str) -> Wire:
-        branches = [b for b in branches_of(node, self.graph) if b.get("not", True) != {}]
+        branches = [flatten(b, self.graph) for b in branches_of(node)]
+        branches = [b for b in branches if b.get("not", True) != {}]
         if not branches:
             return self.refuse(path, "can have no value")
         if "oneOf" in node and "discriminator" not in node:
