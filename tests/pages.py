@@ -224,7 +224,7 @@ def _output(command: str, folder: Path) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
-        timeout=100,
+        timeout=180,
         check=False,
     )
     assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}"
