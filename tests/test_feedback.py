@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import pytest
 
-from toolsmith import ModelRetry, ToolError, tool
+from toolsmith import File, Image, ModelRetry, ToolError, tool
 from toolsmith._feedback import FEEDBACK, Feedback
 from toolsmith.messages import ToolResult
 
@@ -171,6 +171,33 @@ ARGUMENTS: list[tuple[str, str]] = [
     ),
 ]
 
+PHOTO = Image(url="https://example.org/a.png?sig=1")
+SIGHTS: list[tuple[str, str]] = [
+    (FEEDBACK.media_mark(2, PHOTO), "[image 2: image/png, https://example.org/a.png]"),
+    (
+        FEEDBACK.media_of("camera", "call_1", 2, PHOTO),
+        "From `camera` (call call_1), not from the user: image 2, image/png, https://example.org/a.png.",
+    ),
+    (
+        FEEDBACK.media_unshown(PHOTO, "none"),
+        "[The image (image/png, https://example.org/a.png) cannot be shown to you: only text can be shown here. "
+        "Do not guess what is in it; say so if it matters.]",
+    ),
+    (
+        FEEDBACK.media_unshown(File(b"x", name="x.doc"), "kind", 1),
+        "[File 1 cannot be shown to you: this kind cannot be read here. "
+        "Do not guess what is in it; say so if it matters.]",
+    ),
+    (FEEDBACK.media_text("a.md", "Hello"), "`a.md` begins here.\nHello\n[End of `a.md`.]"),
+    (FEEDBACK.media_text("", "Hello"), "A file begins here.\nHello\n[End of the file.]"),
+]
+
+
+@pytest.mark.parametrize(("text", "golden"), SIGHTS)
+def test_golden_images_and_files(text: str, golden: str) -> None:
+    """Where they stand, and what stands for what cannot be shown, word for word."""
+    assert text == golden
+
 
 @pytest.mark.parametrize(("text", "golden"), GOLDEN, ids=[g[1][:40] for g in GOLDEN])
 def test_golden(text: str, golden: str) -> None:
@@ -207,6 +234,11 @@ class TestBounds:
         text = FEEDBACK.unknown_tool("x" * 100_000, [f"tool_number_{i}" for i in range(1_000)])
         assert len(text) < 2_000
         assert "and 976 more" in text
+
+    def test_names_of_files(self) -> None:
+        """Anybody may have named them, and addresses may be endless."""
+        assert len(FEEDBACK.media_mark(1, File(b"x", name="n" * 100_000))) < 300
+        assert len(FEEDBACK.media_unshown(Image(url="https://x/" + "u" * 100_000), "url")) < 500
 
     def test_reasons(self) -> None:
         """So is what people say."""

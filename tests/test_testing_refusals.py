@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import json
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import openai
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pictures import PDF, png
 
 from toolsmith.testing import Api, ScriptedModel, call, rules, rules_table, say, think
 from toolsmith.testing.transport import InProcessTransport
@@ -188,6 +190,72 @@ UNIONS = {
 LOOSE: Body = {"type": "object", "properties": {"q": {"type": "string", "default": "x", "minLength": 2}}}
 WANTED: Body = {"name": "x", "strict": True, "schema": LOOSE}
 IMAGE = {"type": "image_url", "image_url": {"url": "https://example.org/x.png"}}
+PNG = base64.b64encode(png()).decode()
+DOCUMENT = base64.b64encode(PDF).decode()
+
+
+def source(**keys: str) -> Body:
+    """A picture for Claude."""
+    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG, **keys}}
+
+
+def document(**keys: str) -> Body:
+    """A PDF for Claude."""
+    return {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": DOCUMENT, **keys}}
+
+
+def input_image(url: str) -> Body:
+    return {"type": "input_image", "image_url": url, "detail": "auto"}
+
+
+def input_file(**keys: str) -> Body:
+    return {"type": "input_file", **keys}
+
+
+def image_url(url: str) -> Body:
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def file(**keys: str) -> Body:
+    return {"type": "file", "file": keys}
+
+
+RIGHT: dict[Api, list[Body]] = {
+    "anthropic": [
+        source(),
+        document(),
+        {"type": "image", "source": {"type": "url", "url": "https://example.org/x"}},
+        {"type": "image", "source": {"type": "file", "file_id": "file_1"}},
+        {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}, "title": "x"},
+        {"type": "document", "source": {"type": "content", "content": "x"}},
+    ],
+    "openai": [
+        input_image(f"data:image/png;base64,{PNG}"),
+        input_image("https://example.org/x"),
+        {"type": "input_image", "file_id": "file_1"},
+        input_file(filename="x.pdf", file_data=f"data:application/pdf;base64,{DOCUMENT}"),
+        input_file(file_url="https://example.org/x"),
+        input_file(file_id="file_1"),
+    ],
+    "openai-chat": [
+        image_url(f"data:image/png;base64,{PNG}"),
+        image_url("https://example.org/x"),
+        file(filename="x.pdf", file_data=f"data:application/pdf;base64,{DOCUMENT}"),
+        file(file_id="file_1"),
+    ],
+}
+
+
+def seen(part: Body) -> Callable[[Body], None]:
+    """A change: the user shows this, in the first message of a conversation."""
+
+    def change(body: Body) -> None:
+        key = "input" if "input" in body else "messages"
+        body[key] = [{"role": "user", "content": [part]}]
+
+    return change
+
+
 TOOL_A, TOOL_O, TOOL_C = ("tools", 0), ("tools", 0), ("tools", 0, "function")
 
 CLAUDE: list[tuple[str, Callable[[Body], None]]] = [
@@ -235,6 +303,24 @@ CLAUDE: list[tuple[str, Callable[[Body], None]]] = [
     ("block", put("messages", 1, "content", -1, "id", value="call:1")),
     ("block", add("messages", 2, "content", item={"type": "tool_use", "id": "t", "name": "find", "input": {}})),
     ("block", put("messages", 2, "content", 0, "content", value=[IMAGE])),
+    ("media", seen(source(media_type="image/bmp"))),
+    ("media", seen(source(media_type="image/jpeg"))),
+    ("media", seen(source(data=""))),
+    ("media", seen(source(data="!"))),
+    ("media", seen(source(data="AAAA"))),
+    ("media", seen(source(data=base64.b64encode(png(padding=7_900_000)).decode()))),
+    ("media", seen(source(data=base64.b64encode(png(8001, 1)).decode()))),
+    ("media", seen(source(type="href"))),
+    ("media", seen({"type": "image"})),
+    ("media", seen({"type": "image", "source": {"type": "url", "url": "http://example.org/x"}})),
+    ("media", seen({"type": "image", "source": {"type": "file"}})),
+    ("media", seen({"type": "image", "source": {"type": "text", "media_type": "text/plain", "data": "x"}})),
+    ("media", seen(document(media_type="text/csv"))),
+    ("media", seen(document(data=PNG))),
+    ("media", seen({"type": "document", "source": {"type": "text", "media_type": "text/csv", "data": "x"}})),
+    ("media", seen({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": " "}})),
+    ("media", put("messages", 2, "content", 0, "content", value=[source(media_type="image/gif")])),
+    ("error-result", lambda body: body["messages"][2]["content"][0].update(is_error=True, content=[source()])),
     ("call-id-unique", one_id("messages", 1, "content")),
     ("result-first", lambda body: body["messages"][2]["content"].insert(0, {"type": "text", "text": "So:"})),
     ("result-missing", drop("messages", 2, "content", 1)),
@@ -284,6 +370,20 @@ RESPONSES: list[tuple[str, Callable[[Body], None]]] = [
     ("content", put("input", 2, "content", value=[{"type": "input_text", "text": "x"}])),
     ("content", put("input", -1, "output", value=[IMAGE])),
     ("content", drop("input", -1, "output")),
+    ("media", seen(input_image("iVBOR"))),
+    ("media", seen(input_image("data:application/pdf;base64,AAAA"))),
+    ("media", seen(input_image("data:image/png;base64,"))),
+    ("media", seen(input_image("data:image/png;base64,!"))),
+    ("media", seen(input_image("data:image/png;base64,AAAA"))),
+    ("media", seen({"type": "input_image"})),
+    ("media", seen({**input_image("https://example.org/x"), "media_type": "image/png"})),
+    ("media", seen(input_file(filename="x.pdf"))),
+    ("media", seen(input_file(file_data=f"data:application/pdf;base64,{DOCUMENT}"))),
+    ("media", seen(input_file(filename="x.pdf", file_data=DOCUMENT))),
+    ("media", seen(input_file(filename="x.pdf", file_url="https://example.org/x"))),
+    ("media", seen(input_file(file_url="https://example.org/x", file_id="file_1"))),
+    ("media", seen(input_file(file_url="https://example.org/x", title="x"))),
+    ("media", put("input", -1, "output", value=[input_image("")])),
     ("call", put("input", 3, "call_id", value="c" * 65)),
     ("call", put("input", 3, "call_id", value="functions.find:0")),
     ("call", put("input", 3, "arguments", value={})),
@@ -319,6 +419,13 @@ CHAT: list[tuple[str, Callable[[Body], None]]] = [
     ("content", put("messages", -1, "content", value=[IMAGE])),
     ("content", put("messages", 0, "content", value=None)),
     ("content", put("messages", 0, "content", value=[])),
+    ("media", seen(image_url("iVBOR"))),
+    ("media", seen(image_url("data:image/bmp;base64,AAAA"))),
+    ("media", seen(image_url(""))),
+    ("media", seen(file(filename="x.csv", file_data="data:text/csv;base64,YSxi"))),
+    ("media", seen(file(filename="x.pdf", file_data="data:application/pdf;base64,"))),
+    ("media", seen(file(file_data=f"data:application/pdf;base64,{DOCUMENT}"))),
+    ("media", seen({"type": "file", "file": "x"})),
     ("call", put("messages", 1, "tool_calls", 0, "id", value="c" * 41)),
     ("call", put("messages", 1, "tool_calls", 0, "function", "arguments", value={})),
     ("call", put("messages", 1, "tool_calls", value=[])),
@@ -349,6 +456,15 @@ def test_a_right_request_is_answered(api: Api) -> None:
     """The request that the cases below spoil is itself in order."""
     model, status, _ = tell(api, good(api))
     assert (status, model.refusals) == (200, [])
+
+
+@pytest.mark.parametrize(("api", "part"), [(api, part) for api, parts in RIGHT.items() for part in parts])
+def test_images_and_files_are_taken(api: Api, part: Body) -> None:
+    """Each form that the SDKs' types name and a user can build without the services' own stores, and those."""
+    body = good(api)
+    seen(part)(body)
+    model, status, answer = tell(api, body)
+    assert (status, model.refusals) == (200, []), answer
 
 
 @pytest.mark.parametrize(("api", "name", "change"), CASES, ids=[f"{a}-{n}-{i}" for i, (a, n, _) in enumerate(CASES)])

@@ -22,7 +22,7 @@ from typing_extensions import Unpack
 
 from toolsmith.agent import Agent, RunOptions, RunResult
 from toolsmith.events import Event
-from toolsmith.messages import Message
+from toolsmith.messages import Message, Prompt
 from toolsmith.providers import Provider
 from toolsmith.testing import Api, Recorded, ScriptedModel
 from toolsmith.testing.script import Answering, Step
@@ -80,7 +80,7 @@ class Wire:
     def run(
         self,
         agent: Agent[OutputT],
-        prompt: str | None,
+        prompt: Prompt | None,
         *,
         history: Sequence[Message] | None = None,
         **options: Unpack[RunOptions],
@@ -99,7 +99,7 @@ class Wire:
             case "async-stream":
                 return asyncio.run(self._stream(agent, prompt, options))
 
-    async def _stream(self, agent: Agent[OutputT], prompt: str | None, options: RunOptions) -> RunResult[OutputT]:
+    async def _stream(self, agent: Agent[OutputT], prompt: Prompt | None, options: RunOptions) -> RunResult[OutputT]:
         async with agent.run_stream(prompt, **options) as stream:
             self.events = [event async for event in stream]
         return stream.result

@@ -73,9 +73,9 @@ class MediaWording:
             why: the reason.
             number: which one of a result, 0 for one of the user's.
         """
-        which = f"{self.media_noun(media)} {number}" if number else f"{self.media_noun(media)} ({media.label})"
-        reason = self.reasons[why]
-        return f"[The {which} cannot be shown to you: {reason}. Do not guess what is in it; say so if it matters.]"
+        noun, reason = self.media_noun(media), self.reasons[why]
+        which = f"{noun.capitalize()} {number}" if number else f"The {noun} ({media.label})"
+        return f"[{which} cannot be shown to you: {reason}. Do not guess what is in it; say so if it matters.]"
 
     def media_text(self, name: str, text: str) -> str:
         """The words of a text file, where a service takes them only as words."""

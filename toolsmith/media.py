@@ -30,6 +30,9 @@ MAX_BYTES = 50_000_000
 IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """The kinds of images that Claude and OpenAI take (guides "Vision" and "Images and vision", November 2026)."""
 
+_MOST_SHOWN = 160
+"""Characters of a name or an address in a label."""
+
 # Extensions whose type matters to a service; any other file is text/plain if it is UTF-8 text. Python's own table
 # differs from machine to machine.
 _TYPES = {
@@ -161,7 +164,7 @@ class File:
     def __post_init__(self) -> None:
         data, declared, url = _source("File", self.data, self.media_type, self.url)
         sniffed = "" if data is None else _sniffing.sniff(data)
-        found = sniffed or declared or _type_by_name(self.name or url or "")
+        found = sniffed or declared or _type_by_name(self.name) or _type_by_name(url or "")
         if found.startswith("image/"):
             raise ValueError("This is an image: use Image(...) for it.")
         if found == "application/pdf" and data is not None and not _sniffing.may_be_pdf(data):
@@ -200,7 +203,7 @@ class File:
     @property
     def label(self) -> str:
         """What this is, for people and models: "report.pdf, application/pdf, 1,234 bytes"."""
-        return (f"{self.name}, " if self.name else "") + _label(self.media_type, self.data, self.url)
+        return (f"{self.name[:_MOST_SHOWN]}, " if self.name else "") + _label(self.media_type, self.data, self.url)
 
     def __repr__(self) -> str:
         return f"File({self.label})"
@@ -271,7 +274,7 @@ def _words(data: bytes) -> str | None:
 
 def _label(media_type: str, data: bytes | None, url: str | None) -> str:
     # What follows the question mark may be a signature that lets anybody in.
-    size = (url or "").partition("?")[0] if data is None else f"{len(data):,} bytes"
+    size = (url or "").partition("?")[0][:_MOST_SHOWN] if data is None else f"{len(data):,} bytes"
     return ", ".join(part for part in (media_type, size) if part)
 
 

@@ -70,6 +70,12 @@ def words(file: File) -> str | None:
     return None if text is None else FEEDBACK.media_text(file.name, text)
 
 
+def read_in_words(media: Media, provider: str, number: int = 0) -> str:
+    """For a model that reads text only: the words of a text file, and of anything else that it is there."""
+    text = words(media) if isinstance(media, File) else None
+    return text or unshown(provider, media, "none", "this model reads text only", number)
+
+
 # ---- Claude
 
 

@@ -37,10 +37,12 @@ from toolsmith.errors import ConfigError, ProviderError
 from toolsmith.events import Delta, TextDelta, ToolArgumentsDelta, ToolCallStarted
 from toolsmith.messages import Message, Native, Part, Reply, Request, Stop, Text, ToolCall, Usage
 from toolsmith.providers._local import engine, wire
+from toolsmith.providers._media import read_in_words
 from toolsmith.providers._wire import check_settings
 
 if TYPE_CHECKING:
     from toolsmith.dialects import Offered, Service
+    from toolsmith.media import Media
     from toolsmith.providers import ModelSettings, Provider
 
 NOTICE = (
@@ -91,7 +93,10 @@ class LocalModel:
         """One message; an assistant turn of this model is replayed as it was."""
         if message.native is not None and message.native.api == self.api:
             return message.native.items
-        return wire.message(message)
+        return wire.message(message, self._in_words)
+
+    def _in_words(self, media: Media, number: int) -> str:
+        return read_in_words(media, self.name, number)
 
     def unbound(self, native: Native) -> Native:
         """All of them: nothing is bound to what came before."""

@@ -10,6 +10,7 @@ from itertools import zip_longest
 from typing import Any, cast
 
 from toolsmith.testing.binding import BINDING_MODELS, Conversation, blocks_of, named_like, places, thought_tail
+from toolsmith.testing.media_rules import claude_error_result, claude_media
 from toolsmith.testing.recorded import Recorded, dicts, inside
 from toolsmith.testing.rules import CALL_ID, NAME, No, Rule, repeated, rule, unknown_keys
 
@@ -311,6 +312,8 @@ HISTORY_RULES: tuple[Rule, ...] = (
     role,
     empty_content,
     block,
+    claude_media,
+    claude_error_result,
     call_id_unique,
     result_missing,
     result_orphan,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from toolsmith.testing.binding import reasons_by_default
+from toolsmith.testing.media_rules import openai_media
 from toolsmith.testing.openai_rules import bad, missing, shared_rules, unknown
 from toolsmith.testing.recorded import Recorded, dicts, inside
 from toolsmith.testing.rules import NAME, No, Rule, repeated, rule, unknown_keys
@@ -251,6 +252,7 @@ CHAT_RULES: tuple[Rule, ...] = (
     role,
     message_key,
     content,
+    openai_media(_API),
     call,
     call_id_unique,
     result_missing,

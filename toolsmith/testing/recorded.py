@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from toolsmith.media import File, Image, Media
 from toolsmith.testing.script import Api
 
 PATHS: Mapping[str, Api] = {
@@ -118,6 +119,40 @@ class Recorded:
             else:
                 found += list(_results_in(message))
         return found
+
+    @property
+    def media(self) -> list[Media]:
+        """The images and files of the whole history, in the order sent, read back from the form of the API."""
+        return [one for message in self.messages for one in _media_in(message)]
+
+
+def _media_in(value: Mapping[str, Any]) -> Iterator[Media]:
+    for part in (*dicts(value.get("content")), *dicts(value.get("output"))):
+        source, file = part.get("source"), part.get("file")
+        match part.get("type"):
+            case "image":
+                yield Image(url=_claudes(source))
+            case "document" if inside(source, "type") == "text":
+                yield File(str(inside(source, "data")).encode(), name=str(part.get("title", "")))
+            case "document":
+                kind = "application/pdf"  # what else they may be stands as text
+                yield File(url=_claudes(source), media_type=kind, name=str(part.get("title", "")))
+            case "input_image":
+                yield Image(url=part["image_url"])
+            case "image_url":
+                yield Image(url=str(inside(part, "image_url", "url")))
+            case "input_file":
+                yield File(url=part.get("file_data") or part["file_url"], name=str(part.get("filename", "")))
+            case "file":
+                yield File(url=str(inside(file, "file_data")), name=str(inside(file, "filename")))
+            case _:
+                yield from _media_in(part)  # a tool_result has content of its own
+
+
+def _claudes(source: object) -> str:
+    if inside(source, "type") == "url":
+        return str(inside(source, "url"))
+    return f"data:{inside(source, 'media_type')};base64,{inside(source, 'data')}"
 
 
 def is_models_own(message: Mapping[str, Any]) -> bool:

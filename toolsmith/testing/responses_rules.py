@@ -7,6 +7,7 @@ from itertools import zip_longest
 from typing import Any
 
 from toolsmith.testing.binding import decrypts
+from toolsmith.testing.media_rules import openai_media
 from toolsmith.testing.openai_rules import bad, missing, shared_rules, unknown
 from toolsmith.testing.recorded import Recorded, dicts, is_models_own
 from toolsmith.testing.responses_wire import REASONED
@@ -288,6 +289,7 @@ RESPONSES_RULES: tuple[Rule, ...] = (
     max_output_tokens,
     item_known,
     content,
+    openai_media(_API),
     call,
     item_id,
     result_missing,

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from toolsmith.errors import ConfigError
 from toolsmith.providers._local import engine
+from toolsmith.providers._media import Shown, read_in_words
 from toolsmith.providers.openai_chat import OpenAIChat
 
 if TYPE_CHECKING:
+    from toolsmith.media import Media
     from toolsmith.providers import ModelSettings
 
 _CONTEXT = 8192
@@ -51,6 +53,9 @@ class GGUFModel(OpenAIChat):
     def name(self) -> str:
         """For people: "local:models/qwen.gguf"."""
         return f"local:{self.path}"
+
+    def _shown(self, media: Media, number: int = 0) -> Shown:
+        return read_in_words(media, self.name, number)
 
     def _make(self, kind: str) -> Any:
         """The SDK's client without the environment's proxies: they cannot reach this process."""

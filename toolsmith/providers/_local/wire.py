@@ -14,10 +14,11 @@ A stream:   a JSON object a line: {"event": "text", "text"}, {"event": "call", "
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from toolsmith.messages import Message, Text, ToolCall, ToolOutput
+from toolsmith.media import File, Image, Media
+from toolsmith.messages import Message, Part, Text, ToolCall, ToolOutput
 
 
 def packed(value: Any) -> bytes:
@@ -25,17 +26,31 @@ def packed(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def message(given: Message) -> bytes:
-    """A neutral message; b"" where nothing of it concerns this model (reasoning, another service's blocks)."""
+def message(given: Message, in_words: Callable[[Media, int], str]) -> bytes:
+    """A neutral message; b"" where nothing of it concerns this model (reasoning, another service's blocks).
+
+    Args:
+        given: the message.
+        in_words: what stands for an image or a file; it is told its number in a tool's result, 0 in a prompt.
+    """
+
+    def words(part: Part) -> str:
+        return in_words(part, 0) if isinstance(part, (Image, File)) else part.text if isinstance(part, Text) else ""
+
     match given.role:
         case "user":
-            return packed({"role": "user", "text": given.text})
+            return packed({"role": "user", "text": "\n".join(text for p in given.parts if (text := words(p)))})
         case "assistant":
             content = [part for p in given.parts if (part := _part(p)) is not None]
             return packed({"role": "assistant", "content": content}) if content else b""
         case "tool":
             results = [
-                {"call_id": p.call_id, "name": p.name, "text": p.text, "is_error": p.is_error}
+                {
+                    "call_id": p.call_id,
+                    "name": p.name,
+                    "text": "\n".join([p.text, *(in_words(one, number) for number, one in enumerate(p.media, 1))]),
+                    "is_error": p.is_error,
+                }
                 for p in given.parts
                 if isinstance(p, ToolOutput)
             ]
