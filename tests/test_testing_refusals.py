@@ -617,3 +617,17 @@ def test_whatever_is_sent_is_answered(api: Api, data: st.DataObject) -> None:
     status, raw = ScriptedModel([say("x")])(PATHS[api], body)
     assert status in (200, 400, 404)
     assert isinstance(json.loads(raw), dict)
+
+
+@pytest.mark.parametrize("api", APIS)
+@given(data=st.data())
+def test_whatever_is_shown_is_answered(api: Api, data: st.DataObject) -> None:
+    """The same for any value at any place of an image or a file."""
+    part = copy.deepcopy(data.draw(st.sampled_from(RIGHT[api])))
+    path = data.draw(st.sampled_from([p for p in _places(part) if p]))
+    put(*path, value=data.draw(JSON))(part)
+    body = good(api)
+    seen(part)(body)
+    status, raw = ScriptedModel([say("x")])(PATHS[api], body)
+    assert status in (200, 400, 404)
+    assert isinstance(json.loads(raw), dict)
