@@ -205,6 +205,18 @@ def test_golden(text: str, golden: str) -> None:
     assert text == golden
 
 
+def test_golden_exposed() -> None:
+    """What a developer wants shown stands behind the reference, and is bounded."""
+    crashed = FEEDBACK.crashed("build", "4f2a", "OSError: disk full")
+    assert crashed.startswith(
+        "`build` was run and failed with an internal error (reference 4f2a; OSError: disk full). It may have"
+    )
+    assert FEEDBACK.check_crashed("build", "4f2a", "KeyError: 'x'").startswith(
+        "`build` was not run: the check of its arguments failed inside the tool (reference 4f2a; KeyError: 'x'). Try"
+    )
+    assert len(FEEDBACK.crashed("build", "4f2a", "x" * 100_000)) < 2_500
+
+
 @pytest.mark.parametrize(("sent", "golden"), ARGUMENTS)
 def test_golden_arguments(sent: str, golden: str) -> None:
     """Each text about arguments, word for word, through the whole door."""

@@ -24,7 +24,9 @@ MAX_FUNCTION_LINES = 50
 LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
     (
         "words that everything is said in",
-        frozenset({"errors", "media", "_sniffing", "messages", "limits", "events", "history", "_runresult"}),
+        frozenset(
+            {"errors", "media", "_sniffing", "messages", "limits", "events", "history", "_runresult", "remedies"}
+        ),
     ),
     (
         "types, schemas and JSON text",

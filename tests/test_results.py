@@ -270,7 +270,8 @@ def test_a_value_that_cannot_even_be_read() -> None:
 def test_a_tool_result_is_taken_as_it_is() -> None:
     """A handler may say itself whether it succeeded; its data is made plain like any other."""
     assert result_of(ToolResult(True, {Colour.RED})) == ToolResult(True, ["red"])
-    assert result_of(ToolResult(False, [1], "Closed on Sundays.")) == ToolResult(False, [1], "Closed on Sundays.")
+    failed = ToolResult(False, [1], "`probe` failed: Closed on Sundays.")
+    assert result_of(ToolResult(False, [1], "Closed on Sundays.")) == failed
     assert result_of(ToolResult(True, float("nan"), notes=("Mind the gap.",))).notes[0] == "Mind the gap."
     assert "without a reason" in str(result_of(ToolResult(False)).error)
     assert not result_of(ToolResult(True, object())).success

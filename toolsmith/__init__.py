@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     )
     from toolsmith.providers import ModelSettings, Provider
     from toolsmith.registry import ToolRegistry
+    from toolsmith.remedies import Remedy
     from toolsmith.streams import RunStream, SyncRunStream
     from toolsmith.tool import Tool
 
@@ -145,6 +146,7 @@ _SOURCES: dict[str, tuple[str, ...]] = {
     ),
     "providers": ("ModelSettings", "Provider"),
     "registry": ("ToolRegistry",),
+    "remedies": ("Remedy",),
     "streams": ("RunStream", "SyncRunStream"),
     "tool": ("Tool",),
 }
@@ -180,6 +182,7 @@ __all__ = [
     "Reasoning",
     "ReasoningDelta",
     "Refusal",
+    "Remedy",
     "Reply",
     "Request",
     "RequestRetried",

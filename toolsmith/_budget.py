@@ -71,7 +71,8 @@ class Budget:
         most = tool.options.max_calls_per_run
         own = None if most is None else most - self.by_tool[tool.name]
         run = None if self.limits.calls is None else self.limits.calls - self.calls
-        return min((n for n in (own, run) if n is not None), default=None)
+        left = [max(n, 0) for n in (own, run) if n is not None]
+        return min(left, default=None)
 
     def timeout(self, tool: Tool[..., Any]) -> float | None:
         """Seconds that one call of this tool may take."""

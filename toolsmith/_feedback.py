@@ -124,10 +124,11 @@ class Feedback(MediaWording, Wording):
         tail = f"\nCorrect all of them and call `{tool}` again."
         return head + self.listed(told, MAX_TEXT - len(head) - len(tail) - 40) + tail
 
-    def check_crashed(self, tool: str, reference: str) -> str:
-        """The tool's own check of its arguments failed."""
+    def check_crashed(self, tool: str, reference: str, exposed: str = "") -> str:
+        """The tool's own check of its arguments failed; `exposed` as for `crashed`."""
+        where = f"inside the tool (reference {reference}{_shown(exposed)})"
         return (
-            f"`{tool}` was not run: the check of its arguments failed inside the tool (reference {reference}). "
+            f"`{tool}` was not run: the check of its arguments failed {where}. "
             "Try other arguments or another way; the same call would fail again."
         )
 
@@ -236,11 +237,18 @@ class Feedback(MediaWording, Wording):
             "call it again."
         )
 
-    def crashed(self, tool: str, reference: str) -> str:
-        """The tool raised something that was not meant for the model."""
+    def crashed(self, tool: str, reference: str, exposed: str = "") -> str:
+        """The tool raised something that was not meant for the model.
+
+        Args:
+            tool: its name.
+            reference: of the entry in the log.
+            exposed: the exception's own words, where a developer wants them shown.
+        """
         return (
-            f"`{tool}` was run and failed with an internal error (reference {reference}). It may have taken effect in "
-            "part. The same call would most likely fail again: try another way, or report it with its reference."
+            f"`{tool}` was run and failed with an internal error (reference {reference}{_shown(exposed)}). It may have "
+            "taken effect in part. The same call would most likely fail again: try another way, or report it with its "
+            "reference."
         )
 
     def tool_error(self, tool: str, error: ToolError, *, visible: Collection[str] | None = None) -> str:
@@ -358,6 +366,10 @@ def _excerpt(text: str) -> str:
     """A piece of the model's text, on one line."""
     shown = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
     return f"`{shown}`" if shown else "its end"
+
+
+def _shown(exposed: str) -> str:
+    return f"; {shortened(exposed, 2_000)}" if exposed else ""
 
 
 def _json(value: Any, most: int) -> str:

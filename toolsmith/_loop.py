@@ -15,7 +15,7 @@ from toolsmith import approvals
 from toolsmith._feedback import FEEDBACK, Feedback
 from toolsmith._job import Job
 from toolsmith._runresult import StopReason, ToolRecord
-from toolsmith._settle import Settled
+from toolsmith._settle import Settled, exposed
 from toolsmith._steps import Ask, Decide, Decision, Ending, Invoke, Step, stages
 from toolsmith._turn import Turn
 from toolsmith.approvals import Pending, PendingCall
@@ -52,6 +52,7 @@ class Conversation:
         tool_choice: for the first request only: a model forced each time could never answer.
         allowed: the tools that may be called, None for all; the tool list stays as it is.
         emit: takes events; None where nobody listens.
+        expose_errors: the model is shown the text of exceptions.
     """
 
     tools: ToolRegistry
@@ -65,6 +66,7 @@ class Conversation:
     emit: Callable[[Event], None] | None = None
     deps: Any = None
     feedback: Feedback = FEEDBACK
+    expose_errors: bool = False
     records: list[ToolRecord] = field(default_factory=list[ToolRecord])
     _closing: StopReason | None = None
     _cut_off: bool = False
@@ -166,7 +168,11 @@ class Conversation:
         """The job for a call, if its arguments are what the tool takes; else the call is refused."""
         checked = tool.check(call.arguments, self.offered.get(tool.name), feedback=self.feedback)
         if checked.error is not None:
-            return turn.refuse(index, checked.error)
+            error, exception = checked.error, checked.exception
+            if exception is not None and self.expose_errors:
+                error = self.feedback.check_crashed(tool.name, checked.reference, exposed(exception))
+            settled = Settled(ToolResult(False, error=error), exception, checked.reference)
+            return turn.note(index, settled, 0.0, ran=False)
         if checked.notes and self.emit is not None:
             self.emit(ArgumentsRepaired(call, checked.notes))
         return Job(
@@ -316,7 +322,15 @@ class Conversation:
     # ---- limits
 
     def _turn(self, reply: Reply) -> Turn:
-        return Turn(reply, self.budget.turns, self.feedback, self.emit, self.budget.limits.result_chars)
+        chars = self.budget.limits.result_chars
+        return Turn(reply, self.budget.turns, self.feedback, self.emit, chars, self._visible, self.expose_errors)
+
+    def _visible(self) -> list[str]:
+        """The tools that can still be called."""
+        if self._closing is not None or self.budget.spent() is not None:
+            return []
+        allowed = [t for t in self.tools if self.allowed is None or t.name in self.allowed]
+        return [t.name for t in allowed if self.budget.calls_left(t) != 0]
 
     def _choice(self) -> str:
         if self._closing is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
     from toolsmith.approvals import PendingCall
+    from toolsmith.remedies import OnError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,7 @@ class ToolOptions:
         repeatable: the same call with the same arguments may come again and again, as for a clock or a queue.
         requires_approval: a person decides about each call (see `toolsmith.approvals`), or about those for which this
             function of a `PendingCall` gives True.
+        on_error: what the model is told of exceptions that are foreseen (see `toolsmith.remedies`).
         thread: a sync function runs on a worker thread; False runs it on the event loop's own, which it then blocks.
     """
 
@@ -35,6 +37,7 @@ class ToolOptions:
     coerce: bool = False
     repeatable: bool = False
     requires_approval: bool | Callable[[PendingCall], bool] = False
+    on_error: OnError | None = None
     thread: bool = True
 
 
@@ -48,6 +51,7 @@ class Options(TypedDict, total=False):
     coerce: bool
     repeatable: bool
     requires_approval: bool | Callable[[PendingCall], bool]
+    on_error: OnError | None
     thread: bool
 
 
@@ -71,6 +75,9 @@ _ELSEWHERE = {
     "func": "handler",
     "needs_approval": "requires_approval",
     "requires_confirmation": "requires_approval",
+    "failure_error_function": "on_error",
+    "handle_tool_error": "on_error",
+    "error_handler": "on_error",
 }
 
 
@@ -107,6 +114,10 @@ def option_problems(options: dict[str, Any]) -> list[str]:
     approval = options.get("requires_approval", False)
     if not isinstance(approval, bool) and not callable(approval):
         found.append(f"requires_approval={approval!r}: give True, False or a function of the call.")
+    if options.get("on_error") is not None:
+        from toolsmith.remedies import on_error_problems
+
+        found += on_error_problems(options["on_error"])
     found += [
         f"{name}={options[name]!r}: give True or False."
         for name in _FLAGS

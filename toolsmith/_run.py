@@ -112,6 +112,7 @@ def _run(
         allowed=wishes.allowed,
         emit=emit,
         deps=wishes.deps,
+        expose_errors=agent.expose_errors,
     )
     line = Line(
         conversation,

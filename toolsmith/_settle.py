@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+from collections.abc import Callable, Collection
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from toolsmith.errors import ToolError
 from toolsmith.messages import ToolResult
+from toolsmith.remedies import remedy_for
 
 if TYPE_CHECKING:
     from toolsmith._feedback import Feedback
     from toolsmith._job import Job, Outcome
 
 log = logging.getLogger("toolsmith")
+
+Visible = Callable[[], Collection[str]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,23 +36,60 @@ class Settled:
     reference: str = ""
 
 
-def settle(job: Job, outcome: Outcome, feedback: Feedback) -> Settled:
+def settle(
+    job: Job, outcome: Outcome, feedback: Feedback, *, visible: Visible | None = None, expose: bool = False
+) -> Settled:
     """Turn an outcome into a result. Never raises.
 
-    The text of an exception is for the log alone, unless the tool raised `ToolError`: only then was it written for the
-    model; anything else may hold a password or a customer's name.
+    The text of an exception is for the log alone, unless it was written for the model: the tool raised `ToolError`, or
+    its `on_error` has words for it. Anything else may hold a password or a customer's name.
+
+    Args:
+        job: what was run.
+        outcome: how it ended.
+        feedback: the words.
+        visible: gives the tools that the run can still call; a remedy that is not among them is not named.
+        expose: show the model the type and the text of other exceptions too; for development.
     """
     name = job.tool.name
     if outcome.timed_out:
         return Settled(ToolResult(False, error=feedback.timed_out(name, job.timeout or outcome.seconds)))
-    error = outcome.exception
+    value = outcome.value
+    error = value if outcome.exception is None and isinstance(value, Exception) else outcome.exception
     if error is None:
-        result = job.tool.finish(outcome.value)
+        result = job.tool.finish(value, feedback=feedback)
+        if isinstance(value, ToolResult) and value.error and not result.success and result.error == str(value.error):
+            # In the author's words, as a `ToolError` is.
+            return Settled(replace(result, error=feedback.tool_error(name, ToolError(value.error))))
         return Settled(replace(result, notes=job.notes + result.notes) if job.notes and result.success else result)
     if isinstance(error, ToolError):
-        return Settled(ToolResult(False, error=feedback.tool_error(name, error)), error)
+        return Settled(_told(job, error, feedback, visible), error)
     if isinstance(error, asyncio.CancelledError):
         return Settled(ToolResult(False, error=feedback.cancelled(name)), error)
+    on_error = job.tool.options.on_error
+    if on_error is not None and isinstance(error, Exception):
+        remedy = remedy_for(error, on_error, tool=name)
+        if remedy is not None:
+            log.info("Tool %s failed in a way that its on_error has words for", name, exc_info=error)
+            return Settled(_told(job, remedy.error(), feedback, visible), error)
     reference = secrets.token_hex(4)
     log.error("Tool %s failed (reference %s)", name, reference, exc_info=error)
-    return Settled(ToolResult(False, error=feedback.crashed(name, reference)), error, reference)
+    told = feedback.crashed(name, reference, exposed(error)) if expose else feedback.crashed(name, reference)
+    return Settled(ToolResult(False, error=told), error, reference)
+
+
+def _told(job: Job, error: ToolError, feedback: Feedback, visible: Visible | None) -> ToolResult:
+    use = job.tool.neighbour(error.use)
+    if use != error.use:
+        error = copy(error)
+        error.use = use
+    seen = visible() if visible is not None and use else None
+    return ToolResult(False, error=feedback.tool_error(job.tool.name, error, visible=seen))
+
+
+def exposed(error: BaseException) -> str:
+    """An exception as a developer wants to see it: its type and its text."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - anybody's code
+        return type(error).__name__

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from toolsmith._runresult import ToolRecord
-from toolsmith._settle import Settled, settle
+from toolsmith._settle import Settled, Visible, settle
 from toolsmith.events import Event, ToolResultReady, TurnEnded
 from toolsmith.messages import Message, Reply, ToolCall, ToolOutput, ToolResult
 
@@ -23,6 +23,8 @@ class Turn:
     Attributes:
         number: which turn of the run, from 1.
         result_chars: how much of one result the model is shown, None for all.
+        visible: gives the tools that can still be called, for remedies.
+        expose: whether the model is shown the text of exceptions.
         records: by a call's place in the turn, what became of it.
         misfit: what the model is told of an answer that does not fit the run's `output_type`.
     """
@@ -32,6 +34,8 @@ class Turn:
     feedback: Feedback
     emit: Callable[[Event], None] | None
     result_chars: int | None
+    visible: Visible | None = None
+    expose: bool = False
     records: dict[int, ToolRecord] = field(default_factory=dict[int, ToolRecord])
     misfit: str | None = None
 
@@ -54,7 +58,8 @@ class Turn:
 
     def done(self, job: Job, outcome: Outcome) -> None:
         """A job has ended."""
-        self.note(job.index, settle(job, outcome, self.feedback), outcome.seconds, ran=True)
+        settled = settle(job, outcome, self.feedback, visible=self.visible, expose=self.expose)
+        self.note(job.index, settled, outcome.seconds, ran=True)
 
     def note(self, index: int, settled: Settled, seconds: float, *, ran: bool) -> None:
         """Keep an answer, and tell those who listen."""

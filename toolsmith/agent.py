@@ -74,10 +74,13 @@ class Agent(Generic[OutputT]):
             model is told what is wrong with an answer that does not fit, and tries again.
         approve: decides about calls of tools with `requires_approval` (see `toolsmith.approvals`). None ends the run
             with `stop_reason="approval"`, to go on from with `resume`.
+        expose_errors: for development: the model is shown the type and the text of exceptions that were not written
+            for it. They may hold secrets.
         observers: called with each event of a run (see `toolsmith.events`).
 
     Raises:
-        DefinitionError: something that cannot be a tool, or two tools of one name; all problems at once.
+        DefinitionError: something that cannot be a tool, two tools of one name, or a remedy (`on_error`) that names a
+            tool which is not there; all problems at once.
         ConfigError: an unknown provider, or a misspelt setting.
     """
 
@@ -95,19 +98,22 @@ class Agent(Generic[OutputT]):
         parallel_tool_calls: bool | None = None,
         output_type: type[OutputT] = str,  # pyright: ignore[reportArgumentType] - the default of OutputT
         approve: Approve | None = None,
+        expose_errors: bool = False,
         observers: Iterable[Observer] = (),
     ) -> None:
         # Here and below: what only makes or runs agents is loaded with the first one, not with the name `Agent`.
-        from toolsmith.registry import ToolRegistry
+        from toolsmith.registry import ToolRegistry, check_remedies
 
         self.name = name
         self.instructions = instructions
         self.limits = _limits(limits, max_calls_per_run, tool_timeout)
         self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(_iterable(tools))
+        check_remedies(self.tools)
         self.settings: dict[str, Any] = dict(settings or {})
         self.parallel_tool_calls = parallel_tool_calls
         self.output_type = output_type
         self.approve = approve
+        self.expose_errors = expose_errors
         self.observers: list[Observer] = list(observers)
         self._models = _models(model)
         self._providers: list[Provider] | None = None

@@ -28,8 +28,11 @@ class ToolRegistry:
 
     def __init__(self, tools: Iterable[ToolLike | ToolRegistry] = ()) -> None:
         self._tools: dict[str, Tool[..., Any]] = {}
+        self._left_out: frozenset[str] = frozenset()
         problems: list[str] = []
         for item in tools:
+            if isinstance(item, ToolRegistry):
+                self._left_out |= item.left_out
             for entry in item if isinstance(item, ToolRegistry) else (item,):
                 try:
                     self._add(entry)
@@ -61,6 +64,11 @@ class ToolRegistry:
             )
         self._tools[made.name] = made
 
+    @property
+    def left_out(self) -> frozenset[str]:
+        """Names of tools that `filtered` or `without` took out: a remedy that names one is no mistake."""
+        return self._left_out
+
     def has(self, name: str) -> bool:
         """Whether a tool of this name is here."""
         return name in self._tools
@@ -83,7 +91,9 @@ class ToolRegistry:
             KeyError: one of the names is not here: a filter that silently keeps less than it says is a trap.
         """
         self._known(names)
-        return self._of(t for n, t in self._tools.items() if n in names)
+        return self._of(
+            (t for n, t in self._tools.items() if n in names), self._left_out | (set(self._tools) - set(names))
+        )
 
     def without(self, names: Collection[str]) -> ToolRegistry:
         """A new registry that lacks these tools.
@@ -92,10 +102,12 @@ class ToolRegistry:
             KeyError: one of the names is not here: a misspelt name must not leave a tool in reach.
         """
         self._known(names)
-        return self._of(t for n, t in self._tools.items() if n not in names)
+        return self._of((t for n, t in self._tools.items() if n not in names), self._left_out | set(names))
 
     def prefixed(self, prefix: str) -> ToolRegistry:
         """A new registry whose tools are named PREFIX_NAME ("github" -> "github_search").
+
+        A remedy of one that names another of them (`ToolError(use=...)`, `Remedy(use=...)`) goes on to mean that tool.
 
         Raises:
             DefinitionError: a name that results is not legal (too long, odd characters).
@@ -103,14 +115,15 @@ class ToolRegistry:
         stem = prefix if prefix.endswith("_") else prefix + "_"
         problems: list[str] = []
         renamed: list[Tool[..., Any]] = []
+        names = {name: stem + name for name in (*self._tools, *self._left_out)}
         for entry in self:
             try:
-                renamed.append(entry.renamed(stem + entry.name))
+                renamed.append(entry.renamed(names[entry.name], beside=names))
             except DefinitionError as error:
                 problems += error.problems
         if problems:
             raise DefinitionError(problems)
-        return self._of(renamed)
+        return self._of(renamed, {names[name] for name in self._left_out})
 
     def merged(self, other: ToolRegistry) -> ToolRegistry:
         """A new registry with the tools of both, this one's first.
@@ -118,7 +131,9 @@ class ToolRegistry:
         Raises:
             DefinitionError: a name is in both, as two different tools.
         """
-        return ToolRegistry((self, *(t for t in other if self._tools.get(t.name) is not t)))
+        return self._of(
+            (*self, *(t for t in other if self._tools.get(t.name) is not t)), self._left_out | other.left_out
+        )
 
     def to_openai(
         self, api: Literal["responses", "chat"] = "responses", strict: bool | None = None
@@ -134,8 +149,10 @@ class ToolRegistry:
         chosen = plan([(t.spec, t.options.strict if strict is None else strict) for t in self], CLAUDE)
         return [for_claude(o) for o in chosen]
 
-    def _of(self, tools: Iterable[Tool[..., Any]]) -> ToolRegistry:
-        return ToolRegistry(tools)
+    def _of(self, tools: Iterable[Tool[..., Any]], left_out: Iterable[str]) -> ToolRegistry:
+        made = ToolRegistry(tools)
+        made._left_out = frozenset(left_out)
+        return made
 
     def _known(self, names: Collection[str]) -> None:
         if isinstance(names, str):
@@ -160,6 +177,19 @@ class ToolRegistry:
 
     def __repr__(self) -> str:
         return f"ToolRegistry([{', '.join(self._tools)}])"
+
+
+def check_remedies(tools: ToolRegistry) -> None:
+    """See that each tool which a remedy names is there.
+
+    Raises:
+        DefinitionError: some are not; all of them are named.
+    """
+    if any(t.options.on_error is not None for t in tools):
+        from toolsmith.remedies import missing_tools
+
+        if problems := missing_tools(list(tools), tools.left_out):
+            raise DefinitionError(problems)
 
 
 def as_tool(entry: ToolLike) -> Tool[..., Any]:

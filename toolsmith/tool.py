@@ -141,6 +141,7 @@ class Tool(Generic[P, R]):
         self._strict_docs = strict_docs
         self._spec: ToolSpec | None = None
         self._bound = False
+        self._renames: Mapping[str, str] = {}
         self._definition: Definition | None = None
         problems = [f"{self.origin}: {self.name!r}: {p}" for p in option_problems(options)]
         self._define(problems, None if parameters is _NOT_GIVEN else parameters, raw=raw)
@@ -230,15 +231,25 @@ class Tool(Generic[P, R]):
     def _never_waits(self) -> bool:
         return self.is_async and not may_wait(self.code)
 
-    def renamed(self, name: str) -> Tool[P, R]:
+    def renamed(self, name: str, *, beside: Mapping[str, str] | None = None) -> Tool[P, R]:
         """The same tool under another name.
+
+        Args:
+            name: the new one.
+            beside: the new names of tools that are renamed together with it, so that its remedies go on to name them.
 
         Raises:
             DefinitionError: the name is not legal.
         """
         if wrong := name_problem(name):
             raise DefinitionError(f"{self.origin}: {self.name!r} cannot be renamed to {name!r}: {wrong}.")
-        return self._copied(name=name, _spec=None)
+        new = {**(beside or {}), self.name: name}
+        before = {old: new.get(now, now) for old, now in self._renames.items()}
+        return self._copied(name=name, _spec=None, _renames={**new, **before})
+
+    def neighbour(self, name: str) -> str:
+        """What a tool is called now that this one's remedies know as `name`, after `renamed` and `prefixed`."""
+        return self._renames.get(name, name)
 
     def _copied(self, **changes: Any) -> Any:
         new = object.__new__(type(self))
@@ -345,7 +356,9 @@ class Tool(Generic[P, R]):
                 (call(**values) if caller.by_name else caller.call(call, values, context)).send(None)
             except StopIteration as end:
                 value = end.value
-                return ToolResult(True, value) if is_plain(value) else self.finish(value)
+                if is_plain(value):
+                    return ToolResult(True, value)
+                return settle(self._job(text, checked, context), Outcome(value), FEEDBACK).result
             except (Exception, CancelledError) as error:  # noqa: BLE001 - whatever a tool raises is its failure
                 return settle(self._job(text, checked, context), Outcome(None, error), FEEDBACK).result
         job = self._job(text, checked, context)
