@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pydantic
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -193,6 +194,12 @@ class Chart:
     picture: Image
 
 
+class Page(pydantic.BaseModel):
+    title: str
+    chart: Image | File | None = None
+    more: list[File] = []
+
+
 def result_of(value: Any) -> ToolResult:
     def probe() -> Any:
         return value
@@ -216,6 +223,13 @@ ONE, TWO = f"[image 1: image/png, {len(PNG)} bytes]", f"[file 2: r.pdf, applicat
             {"title": "Sales", "picture": ONE},
             (IMAGE,),
             f'{{"title": "Sales", "picture": "{ONE}"}}',
+        ),
+        ([IMAGE, IMAGE], [ONE, ONE], (IMAGE,), f"{ONE}\n{ONE}"),
+        (
+            Page(title="Sales", chart=IMAGE, more=[REPORT]),
+            {"title": "Sales", "chart": ONE, "more": [TWO]},
+            (IMAGE, REPORT),
+            f'{{"title": "Sales", "chart": "{ONE}", "more": ["{TWO}"]}}',
         ),
         (ToolResult(True, [IMAGE]), [ONE], (IMAGE,), ONE),
         (ToolResult(True, "Two.", media=(IMAGE, REPORT)), "Two.", (IMAGE, REPORT), f"Two.\n{ONE}\n{TWO}"),
@@ -245,11 +259,22 @@ def test_the_return_type_may_say_so() -> None:
     def film(url: str) -> Iterator[Image]:
         """Take two."""
         yield IMAGE
-        yield IMAGE
+        yield Image(PNG)
 
     assert shoot.input_schema["required"] == ["url"]
     assert shoot.call_json_sync('{"url": "x"}').media == (IMAGE,)
     assert film.call_json_sync('{"url": "x"}').media == (IMAGE, IMAGE)
+
+
+def test_a_model_of_ones_own_holds_them_whole() -> None:
+    """Dumped by its owner, a pydantic model with images is JSON that can be read back."""
+    page = Page(title="x", chart=Image(PNG), more=[REPORT])
+    dumped = page.model_dump(mode="json")
+    assert dumped["chart"] == {"media_type": "image/png", "data": base64.b64encode(PNG).decode()}
+    assert page.model_dump()["chart"]["data"] == PNG
+    assert Page(title="y", chart=Image(url="https://x.org/y")).model_dump(mode="json")["chart"] == {
+        "url": "https://x.org/y"
+    }
 
 
 def test_a_failure_shows_none() -> None:

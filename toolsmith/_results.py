@@ -43,7 +43,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from toolsmith._plain import MAX_BITS, MAX_DEPTH, MAX_ITEMS, encodable, is_plain
 from toolsmith.errors import ToolError
-from toolsmith.media import File, Image, Media
+from toolsmith.media import File, Image, Media, set_aside
 from toolsmith.messages import ToolResult
 
 if TYPE_CHECKING:
@@ -205,6 +205,9 @@ class _Writer:
         return made if is_plain(made) else self.write(made)
 
     def shown_beside(self, value: Media) -> str:
+        for number, known in enumerate(self.media, 1):
+            if known is value:
+                return self._mark(number, value)
         self.media.append(value)
         return self._mark(len(self.media), value)
 
@@ -277,10 +280,13 @@ class _Writer:
         return self.mapping({name: getattr(value, name) for name in names})
 
     def model(self, value: Any) -> Any:
+        token = set_aside.set(self.shown_beside)
         try:
             made = value.model_dump(mode="json", warnings=False)
         except PydanticSerializationError:
             raise NotJson("unknown", self.path, value) from None
+        finally:
+            set_aside.reset(token)
         return made if is_plain(made) else self.write(made)
 
     def array(self, value: Any) -> Any:
