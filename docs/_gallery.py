@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import inspect
 import logging
 import re
@@ -13,7 +14,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from toolsmith import Agent, Limits, ModelRetry, RunResult, ToolError, ToolOutput, ToolProgress, ToolResult, tool
+from toolsmith import (
+    Agent,
+    File,
+    Image,
+    Limits,
+    ModelRetry,
+    RunResult,
+    ToolError,
+    ToolOutput,
+    ToolProgress,
+    ToolResult,
+    tool,
+)
 from toolsmith.testing import Api, ScriptedModel, call, raw_call, say, turn
 
 # ---- the tools of the gallery
@@ -121,8 +134,17 @@ def slow_report() -> Any:
     yield "done"
 
 
+@tool
+def screenshot() -> list[str | Image]:
+    """Gives back a text and an image."""
+    return ["The page has loaded.", Image(_RED_DOT)]
+
+
+_RED_DOT = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 TOOLS = [search_hotels, plan_route, book_room, create_account]
-OTHERS = [price_of, averages, lock, fails, photo, broken_name, log_file, slow_report]
+OTHERS = [price_of, averages, lock, screenshot, fails, photo, broken_name, log_file, slow_report]
 
 
 def tools_source() -> str:
@@ -171,6 +193,7 @@ def _sections() -> Mapping[str, list[Entry]]:
         "Calls that are not run": _refused(),
         "Tools that fail": _failed(),
         "Results": _results(),
+        "Images and files": _media(),
         "Answers that have a type": _answers(),
         "The end of a budget": _budgets(),
     }
@@ -284,6 +307,34 @@ def _results() -> list[Entry]:
             lambda: _outputs(call("log_file"), limits=Limits(result_chars=300))[0],
         ),
     ]
+
+
+def _media() -> list[Entry]:
+    notes = File(b"tea, coffee\n", name="notes.csv")
+    word = File(b"\xd0\xcf\x11\xe0", name="plan.doc")
+    return [
+        ("A tool gave an image beside a text", lambda: _outputs(call("screenshot"))[0]),
+        (
+            "The same with Chat Completions, where the image follows in a message of its own, after this",
+            lambda: _chat_text(-1, call("screenshot")),
+        ),
+        (
+            "A file that the service does not take, in a prompt",
+            lambda: _chat_text(0, prompt=["What is the plan?", word]),
+        ),
+        ("A text file, where the service takes only texts", lambda: _chat_text(0, prompt=["What is there?", notes])),
+    ]
+
+
+def _chat_text(message: int, *steps: Any, prompt: Any = "A picture, please.") -> str:
+    """The last text block of a message of the last request."""
+    log = logging.getLogger("toolsmith")
+    before, log.disabled = log.disabled, True
+    model = ScriptedModel([*steps, say("done")])
+    Agent(model.provider("openai-chat"), tools=[screenshot]).run_sync(prompt)
+    log.disabled = before
+    blocks = model.requests[-1].body["messages"][message]["content"]
+    return [block["text"] for block in blocks if block["type"] == "text"][-1]
 
 
 def _answers() -> list[Entry]:
