@@ -253,8 +253,10 @@ def _extend(draw: st.DrawFn, kinds: st.SearchStrategy[Kind]) -> Kind:
     return Kind(held | other.annotation, kind.values | other.values)
 
 
-_FORMS = ["list", "bounded list", "set", "dict", "named dict", "filled dict", "optional", "tuple", "union"]
-_FORMS += ["typed dict", "model", "tagged"]
+_FORMS = (
+    *("list", "bounded list", "set", "dict", "named dict", "filled dict", "optional", "tuple"),
+    *("union", "union", "typed dict", "model", "tagged"),
+)
 
 KINDS: st.SearchStrategy[Kind] = st.recursive(st.sampled_from([*SCALARS, *RECURSIVE, _NAMED]), _extend, max_leaves=5)
 

@@ -107,8 +107,7 @@ class ObjectDecoder:
         return out
 
     def prune(self, live: set[str]) -> Decoder | None:
-        kept = tuple(replace(m, decoder=pruned(m.decoder, live)) for m in self.members)
-        kept = tuple(m for m in kept if not m.plain)
+        kept = tuple(m for m in (_pruned_member(m, live) for m in self.members) if not m.plain)
         pairs = None if self.pairs is None else PairsDecoder(pruned(self.pairs.value, live))
         return ObjectDecoder(kept, self.extra, pairs) if kept or pairs else None
 
@@ -173,7 +172,7 @@ class TupleDecoder:
         return out
 
     def prune(self, live: set[str]) -> Decoder | None:
-        members = tuple(replace(m, decoder=pruned(m.decoder, live)) for m in self.members)
+        members = tuple(_pruned_member(m, live) for m in self.members)
         return TupleDecoder(members, self.rest, pruned(self.rest_item, live))
 
 
@@ -241,9 +240,16 @@ def pruned(decoder: Decoder | None, live: set[str]) -> Decoder | None:
     return None if decoder is None else decoder.prune(live)
 
 
+def _pruned_member(member: Member, live: set[str]) -> Member:
+    decoder = pruned(member.decoder, live)
+    return member if decoder is member.decoder else replace(member, decoder=decoder)
+
+
 def live_definitions(table: Mapping[str, Decoder | None]) -> set[str]:
     """The definitions whose decoders change something, themselves or by what they refer to."""
     live: set[str] = set()
+    if len(table) == 1:
+        return live  # the root alone: nothing refers to it
     while True:
         found = {name for name, decoder in table.items() if pruned(decoder, live) is not None}
         if found == live:

@@ -68,7 +68,6 @@ class _Compiler:
     def _spread(self, node: Node) -> Node:
         """A union of objects as one object: any member of any alternative, with words about what goes together."""
         graph = self._graph
-        groups = [as_list(b.get("required")) for b in [*node.get("anyOf", []), *node.get("oneOf", [])]]
         branches = [flatten(graph.solid(b), graph) for b in branches_of(node)]
         objects = [b for b in branches if types_of(b) in (["object"], [""], [])]
         if not objects:
@@ -86,8 +85,7 @@ class _Compiler:
         out |= {"required": shared} if shared else {}
         if all(b.get("additionalProperties") is False for b in objects):
             out["additionalProperties"] = False
-        if not all(groups):
-            groups = [list(b.get("properties", {})) for b in objects]
+        groups = [[n if n in as_list(b.get("required")) else f"{n}?" for n in b.get("properties", {})] for b in objects]
         out[TOLD] = [*node.get(TOLD, []), words.alternatives(groups)]
         self._losses.append(Loss("", "is a union at its root, sent as one object", fatal=False))
         return out

@@ -263,22 +263,20 @@ def _strict_form(spec: ToolSpec, service: Service) -> tuple[Dialect, Encoded] | 
 
 def _choose(spec: ToolSpec, strict: bool | None, service: Service, demoted: bool, spent: _Spent) -> Offered:
     """A tool that need not be strict."""
-    loose = _encode(service.loose, spec)
-    form = _strict_form(spec, service)
     if strict is False:
         why = "asked for"
     elif demoted:
         why = f"{service.name} found the strict schemas together too complex"
     elif not service.strict_unasked:
         why = f"{service.name} often ignore strict mode, so it has to be asked for"
-    elif isinstance(form, str):
+    elif isinstance(form := _strict_form(spec, service), str):
         why = form
     elif over := spent.over(form[1].schema, service.budget):
         why = f"it would make {over} that one request to {service.name} is given unasked"
     else:
         spent.add(form[1].schema)
         return _offer(spec, *form, "strict: nothing is lost")
-    return _offer(spec, service.loose, loose, f"loose: {why}")
+    return _offer(spec, service.loose, _encode(service.loose, spec), f"loose: {why}")
 
 
 def _offer(spec: ToolSpec, dialect: Dialect, encoded: Encoded, reason: str, *, asked: bool = False) -> Offered:

@@ -32,6 +32,7 @@ _COUNTS = frozenset(
     {"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains"}
 )
 _NUMBERS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
+_SCALARS = (str, int, bool, type(None))
 _STRINGS = frozenset({"pattern", "format", "description", "contentEncoding", "contentMediaType"})
 
 
@@ -119,7 +120,7 @@ class _Reader:
             except re.error:
                 node[TOLD] = [*node.get(TOLD, []), *words.constraints({key: value})]
                 self._losses.append(Loss(path, f"`{key}` is told in words: Python does not read it", fatal=False))
-            except (TypeError, ValueError, RecursionError):
+            except (TypeError, ValueError, OverflowError, RecursionError):
                 self._losses.append(Loss(path, f"has `{key}` of a wrong kind, which is left out", fatal=False))
 
     def _reference(self, node: Node, ref: Any, path: str) -> None:
@@ -216,7 +217,7 @@ def _payload(key: str, value: Any) -> Any:
         raise TypeError(key)
     if key == "pattern":
         re.compile(value)
-    copied: Any = json.loads(json.dumps(value, allow_nan=False))
+    copied: Any = value if type(value) in _SCALARS else json.loads(json.dumps(value, allow_nan=False))
     if key in {"enum", "examples"} and not _listed(copied):
         raise TypeError(key)
     if key in {"uniqueItems", "deprecated"} and not isinstance(copied, bool):
