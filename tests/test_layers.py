@@ -83,7 +83,7 @@ LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
     ),
     ("one call, carried out", frozenset({"_invoke", "_invoke_blocking", "_job", "_settle", "_workers"})),
     ("tools", frozenset({"_arguments", "_definition", "_feedback", "_results", "tool", "_decorator", "registry"})),
-    ("the run", frozenset({"_budget", "_loop", "_output", "_steps", "_turn", "approvals"})),
+    ("the run", frozenset({"_breaker", "_budget", "_loop", "_output", "_steps", "_turn", "approvals"})),
     ("carrying it out", frozenset({"_drive", "_line", "_retry", "_run", "providers"})),
     ("services and settings", frozenset({"providers.*", "config"})),
     ("the agent", frozenset({"agent", "streams"})),

@@ -74,6 +74,7 @@ def assemble(wishes: Wishes, observer: Observer) -> Agent[Any]:
         parallel_tool_calls=agent.parallel_tool_calls,
         output_type=agent.output_type,
         approve=agent.approve,
+        expose_errors=agent.expose_errors,
         observers=[*agent.observers, observer],
     )
 
