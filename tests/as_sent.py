@@ -5,7 +5,7 @@ The rules, in the words of the documentation:
       "omit", or as {"omit": true} where the member could be that text. If its default is null, it is sent as null.
     - Claude and the local grammar: it is left out.
     - a mapping is a list of {key, value}; in a union with a list it is {"entries": [...]}.
-    - a tuple is an object with the members item_1, item_2, ...
+    - a tuple is an object with the members item_1, item_2, ...; a named tuple is one with its own names.
 """
 
 from __future__ import annotations
@@ -54,6 +54,10 @@ class Sender:
         if branches:
             lists = any(self._is_list(b) for b in branches)
             branch = next(b for b in branches if self._admits(b, value))
+            for named in map(self._solid, branches if isinstance(value, list) else []):
+                names: Schema = named.get("properties", {})
+                if names and list(names.values()) == self._solid(branch).get("prefixItems"):
+                    return self._value(dict(zip(names, cast("list[Json]", value), strict=False)), named)
             return self._value(value, branch, beside_list=lists)
         if isinstance(value, dict):
             return self._object(cast("dict[str, Json]", value), schema, beside_list)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import inspect
+import json
+from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -285,6 +288,38 @@ def signatures(draw: st.DrawFn) -> Drawn:
     made: Any = TypedDict("Arguments", hints)  # pyright: ignore[reportArgumentType, reportGeneralTypeIssues]
     adapter: TypeAdapter[Any] = TypeAdapter(made)
     return Drawn(closed(adapter.json_schema()), draw(_values_of(members)), adapter)
+
+
+@dataclasses.dataclass(frozen=True)
+class Called:
+    """A function that gives back its arguments, and some arguments that its types admit, as JSON."""
+
+    function: Callable[..., dict[str, Any]]
+    arguments: dict[str, Json]
+
+    def __repr__(self) -> str:
+        return f"Called({inspect.signature(self.function)}, arguments={self.arguments})"
+
+
+@st.composite
+def functions(draw: st.DrawFn) -> Called:
+    """A function with defaults of all kinds, and arguments for it."""
+    members = sorted(draw(_members(KINDS)), key=lambda m: bool(m[2]))
+    namespace: dict[str, Any] = {}
+    shown: list[str] = []
+    hints: dict[str, Any] = {}
+    for name, kind, how, default in members:
+        hints[name] = kind.annotation
+        if how == "default":
+            namespace[f"_{name}"] = TypeAdapter[Any](kind.annotation).validate_json(json.dumps(default))
+        elif how:
+            hints[name], namespace[f"_{name}"] = kind.annotation | None, None
+        shown.append(f"{name}=_{name}" if how else name)
+    exec(f"def f({', '.join(shown)}):\n    return dict(locals())", namespace)
+    function: Any = namespace["f"]
+    function.__annotations__ = hints
+    function.__doc__ = "Gives back its arguments."
+    return Called(function, draw(_values_of(members)))
 
 
 def closed(schema: Any) -> Any:

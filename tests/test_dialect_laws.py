@@ -6,34 +6,41 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from as_sent import Sender, in_schema_order, places, valid, with_null_defaults
-from generated_types import Drawn, signatures
+from generated_types import Called, Drawn, functions, signatures
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from llguidance import LLMatcher, LLTokenizer
 from wire_values import foreign_schemas, tame_schemas, wire_values
 
+from toolsmith import DefinitionError, Tool
 from toolsmith.dialects import (
+    CLAUDE,
     CLAUDE_LOOSE,
     CLAUDE_STRICT,
+    COMPATIBLE,
     COMPATIBLE_LOOSE,
     COMPATIBLE_STRICT,
+    LOCAL,
     LOCAL_STRICT,
+    OPENAI,
     OPENAI_LOOSE,
     OPENAI_STRICT,
     Dialect,
     DialectError,
     Encoded,
+    plan,
 )
 from toolsmith.testing import judges
 
 laws = settings(
-    max_examples=int(os.environ.get("TOOLSMITH_EXAMPLES", "60")),
+    max_examples=int(os.environ.get("TOOLSMITH_EXAMPLES", "30")),
     derandomize=True,
     deadline=None,
     database=None,
@@ -243,3 +250,26 @@ def test_what_a_sampler_may_write_under_a_foreign_schema_is_valid(schema: dict[s
         except DialectError:
             continue
         assert valid(schema, back), f"{dialect.name}: {wire} came back as {back}"
+
+
+@laws
+@given(called=functions())
+def test_a_function_receives_the_same_in_every_mode(called: Called) -> None:
+    """Through the public road: what the model of a mode sends reaches the function as the neutral arguments do."""
+    made = Tool(called.function, name="give_back")
+    plain = made.check(json.dumps(called.arguments))
+    assert plain.error is None
+    expected = made.invoke(plain.values, None)
+    for service, strict in itertools.product((OPENAI, CLAUDE, COMPATIBLE, LOCAL), (True, False)):
+        try:
+            (offered,) = plan([(made.spec, strict)], service)
+        except DefinitionError:
+            continue
+        note(f"{service.name}: {offered.reason} {json.dumps(offered.schema)}")
+        wire: Any = called.arguments
+        if offered.strict:
+            wire = Sender(made.input_schema, nulls=offered.dialect.name in NULLS).send(called.arguments)
+        checked = made.check(json.dumps(wire), offered)
+        assert checked.error is None, f"{service.name}: {wire}"
+        received = made.invoke(checked.values, None)
+        assert repr(received) == repr(expected), f"{service.name}: {wire}"
