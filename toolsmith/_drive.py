@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any
 
 from toolsmith._invoke import perform
@@ -14,6 +15,7 @@ from toolsmith.approvals import adecide, decide
 from toolsmith.errors import ProviderError
 
 if TYPE_CHECKING:
+    from toolsmith._job import Done, Job
     from toolsmith._line import Line
     from toolsmith._steps import Decision, Ending
     from toolsmith.events import Event
@@ -93,10 +95,10 @@ def drive(steps: Steps, line: Line) -> Ending:
             match step:
                 case Ask():
                     answer = _ask(line, step)
-                case Decide(calls):
-                    answer = decide(line.approve, calls)
-                case Invoke(stages, done):
-                    perform_blocking(stages, done)
+                case Decide(calls, timeout):
+                    answer = decide(line.approve, calls, timeout)
+                case Invoke(jobs, done):
+                    perform_blocking(jobs, done)
         except BaseException as error:  # noqa: BLE001 - the conversation closes its history and raises it again
             step = stepper.fail(error)
         else:
@@ -114,10 +116,10 @@ async def adrive(steps: Steps, line: Line) -> Ending:
             match step:
                 case Ask():
                     answer = await _aask(line, step)
-                case Decide(calls):
-                    answer = await adecide(line.approve, calls)
-                case Invoke(stages, done):
-                    await perform(stages, done)
+                case Decide(calls, timeout):
+                    answer = await adecide(line.approve, calls, timeout)
+                case Invoke(jobs, done):
+                    await perform(jobs, done)
         except BaseException as error:  # noqa: BLE001 - the conversation closes its history and raises it again
             step = stepper.fail(error)
         else:
@@ -136,11 +138,12 @@ def stream(steps: Steps, line: Line, outbox: Outbox) -> Generator[Event, None, E
             match step:
                 case Ask():
                     answer = yield from _ask_live(line, step, outbox)
-                case Decide(calls):
-                    answer = decide(line.approve, calls)
-                case Invoke(stages, done):
-                    for _ in performing(stages, done):
-                        yield from outbox.take()
+                case Decide(calls, timeout):
+                    answer = decide(line.approve, calls, timeout)
+                case Invoke(jobs, done):
+                    with closing(performing(jobs, done)) as working:
+                        for _ in working:
+                            yield from outbox.take()
         except BaseException as error:  # noqa: BLE001 - the conversation closes its history and raises it again
             step = stepper.fail(error)
         else:
@@ -162,13 +165,15 @@ async def astream(
         try:
             match step:
                 case Ask():
-                    async for event in _aask_live(line, step, outbox, answer.append):
-                        yield event
-                case Decide(calls):
-                    answer.append(await adecide(line.approve, calls))
-                case Invoke(stages, done):
-                    async for event in _perform_live(stages, done, outbox):
-                        yield event
+                    async with aclosing(_aask_live(line, step, outbox, answer.append)) as events:
+                        async for event in events:
+                            yield event
+                case Decide(calls, timeout):
+                    answer.append(await adecide(line.approve, calls, timeout))
+                case Invoke(jobs, done):
+                    async with aclosing(_perform_live(jobs, done, outbox)) as events:
+                        async for event in events:
+                            yield event
         except BaseException as error:  # noqa: BLE001 - the conversation closes its history and raises it again
             step = stepper.fail(error)
         else:
@@ -178,10 +183,8 @@ async def astream(
         yield event
 
 
-async def _perform_live(
-    stages: Sequence[Sequence[Any]], done: Callable[..., None], outbox: Outbox
-) -> AsyncGenerator[Event, None]:
-    task = asyncio.ensure_future(perform(stages, done))
+async def _perform_live(jobs: Sequence[Job], done: Done, outbox: Outbox) -> AsyncGenerator[Event, None]:
+    task = asyncio.ensure_future(perform(jobs, done))
     task.add_done_callback(lambda _: outbox.wake())
     try:
         while not task.done():
@@ -201,7 +204,7 @@ def _ask(line: Line, ask: Ask) -> Reply:
     while True:
         body = line.body(ask, stream=False)
         try:
-            reply = _retry.ask(line.provider, body, timeout=ask.timeout, on_retry=line.retried)
+            reply = _retry.ask(line.provider, body, timeout=ask.seconds_left, on_retry=line.retried)
         except ProviderError as error:
             if not line.recover(error):
                 raise
@@ -215,7 +218,7 @@ async def _aask(line: Line, ask: Ask) -> Reply:
     while True:
         body = line.body(ask, stream=False)
         try:
-            reply = await _retry.aask(line.provider, body, timeout=ask.timeout, on_retry=line.retried)
+            reply = await _retry.aask(line.provider, body, timeout=ask.seconds_left, on_retry=line.retried)
         except ProviderError as error:
             if not line.recover(error):
                 raise
@@ -230,7 +233,7 @@ def _ask_live(line: Line, ask: Ask, outbox: Outbox) -> Generator[Event, None, Re
         body = line.body(ask, stream=True)
         seen = False
         try:
-            with _retry.stream(line.provider, body, timeout=ask.timeout, on_retry=line.retried) as deltas:
+            with _retry.stream(line.provider, body, timeout=ask.seconds_left, on_retry=line.retried) as deltas:
                 for batch in deltas:
                     seen = True
                     for delta in batch:
@@ -252,7 +255,7 @@ async def _aask_live(
         body = line.body(ask, stream=True)
         seen = False
         try:
-            async with _retry.astream(line.provider, body, timeout=ask.timeout, on_retry=line.retried) as deltas:
+            async with _retry.astream(line.provider, body, timeout=ask.seconds_left, on_retry=line.retried) as deltas:
                 async for batch in deltas:
                     seen = True
                     for delta in batch:

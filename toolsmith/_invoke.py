@@ -1,8 +1,8 @@
 """Jobs to outcomes on an event loop: runs the functions behind tool calls, within their deadlines.
 
-A sync function runs on a daemon worker thread, so that it never stalls the loop; an async one as a task. The jobs of a
-stage run at the same time; a stage begins when the one before it has ended. Whatever a function does - raise, hang,
-ignore its cancellation - each job gets an outcome by its deadline. `_invoke_blocking` does the same for sync runs.
+A sync function runs on a daemon worker thread, so that it never stalls the loop; an async one as a task. Whatever a
+function does - raise, hang, ignore its cancellation - each job gets an outcome by its deadline. `_invoke_blocking` does
+the same for sync runs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from time import perf_counter
 from typing import Any
 
 from toolsmith import _workers
-from toolsmith._job import Done, Job, Outcome, Report, Stage, at_once, caught, checked, fatal, later, work
+from toolsmith._job import Done, Job, Outcome, Report, at_once, caught, checked, fatal, later, work
 
 GRACE_SECONDS = 0.25
 """How long a cancelled async tool may take to clean up before it is left to itself."""
@@ -38,28 +38,27 @@ async def run_one(job: Job) -> Outcome:
         raise
 
 
-async def perform(stages: Sequence[Stage], done: Done) -> None:
-    """Run stages of jobs on the running event loop; `done` is called as each one ends."""
+async def perform(jobs: Sequence[Job], done: Done) -> None:
+    """Run jobs at the same time on the running event loop; `done` is called as each one ends."""
+    if len(jobs) == 1:
+        done(jobs[0], await run_one(jobs[0]))
+        return
     loop = asyncio.get_running_loop()
-    for stage in stages:
-        if len(stage) == 1:
-            done(stage[0], await run_one(stage[0]))
-            continue
-        flights: list[Flight] = []
-        try:
-            for job in stage:
-                if (outcome := at_once(job)) is not None:
-                    done(job, checked(outcome))
-                    continue
-                flight = Flight(job, loop, done)
-                flights.append(flight)
-                flight.start()
-            for flight in flights:
-                checked(await flight.landed)
-        except BaseException:
-            for flight in flights:
-                await flight.abandon()
-            raise
+    flights: list[Flight] = []
+    try:
+        for job in jobs:
+            if (outcome := at_once(job)) is not None:
+                done(job, checked(outcome))
+                continue
+            flight = Flight(job, loop, done)
+            flights.append(flight)
+            flight.start()
+        for flight in flights:
+            checked(await flight.landed)
+    except BaseException:
+        for flight in flights:
+            await flight.abandon()
+        raise
 
 
 class Flight:
@@ -163,6 +162,10 @@ class Flight:
         if self._task is not None:
             self._task.cancel()
         self.landed.cancel()
+
+    def cancel_soon(self) -> None:
+        """`cancel`, from any thread."""
+        self._loop.call_soon_threadsafe(self.cancel)
 
     async def abandon(self) -> None:
         """The run is over: cancel the task and give it a moment to clean up."""

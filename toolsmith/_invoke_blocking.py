@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from time import perf_counter
@@ -16,26 +16,25 @@ from typing import Any
 
 from toolsmith import _workers
 from toolsmith._invoke import GRACE_SECONDS, Flight
-from toolsmith._job import Done, Job, Outcome, Report, Stage, checked, work
+from toolsmith._job import Done, Job, Outcome, Report, checked, work
 
 
 def run_one_blocking(job: Job) -> Outcome:
     """Run one job from a thread without an event loop (or one whose loop must not be used)."""
     outcomes: list[Outcome] = []
-    perform_blocking([[job]], lambda _, outcome: outcomes.append(outcome))
+    perform_blocking([job], lambda _, outcome: outcomes.append(outcome))
     return outcomes[0]
 
 
-def perform_blocking(stages: Sequence[Stage], done: Done) -> None:
-    """Run stages of jobs and wait for them; `done` is called on this thread as each one ends."""
-    for _ in performing(stages, done):
+def perform_blocking(jobs: Sequence[Job], done: Done) -> None:
+    """Run jobs at the same time and wait for them; `done` is called on this thread as each one ends."""
+    for _ in performing(jobs, done):
         pass
 
 
-def performing(stages: Sequence[Stage], done: Done) -> Iterator[None]:
+def performing(jobs: Sequence[Job], done: Done) -> Generator[None]:
     """`perform_blocking` in pieces: each step waits until something happened. Closing it cancels what still runs."""
-    for stage in stages:
-        yield from _StageWatch(stage, done).run()
+    return _Watch(jobs, done).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +49,28 @@ class _Reported:
     item: Any
 
 
-class _StageWatch:
-    """The jobs of one stage, watched from a thread that may block."""
+class _Watch:
+    """Jobs that run at the same time, watched from a thread that may block."""
 
-    def __init__(self, stage: Stage, done: Done) -> None:
-        self._stage = stage
+    def __init__(self, jobs: Sequence[Job], done: Done) -> None:
+        self._jobs = jobs
         self._done = done
         self._inbox: SimpleQueue[_Landed | _Reported] = SimpleQueue()
         self._open: dict[int, float | None] = {}
         self._flights: list[Flight] = []
+        self._given_up = False
 
-    def run(self) -> Iterator[None]:
+    def run(self) -> Generator[None]:
         try:
-            for index, job in enumerate(self._stage):
+            for index, job in enumerate(self._jobs):
                 self._start(index, job)
             while self._open:
                 self._wait()
                 yield
         except BaseException:
+            self._given_up = True
             for flight in self._flights:
-                _workers.background_loop().call_soon_threadsafe(flight.cancel)
+                flight.cancel_soon()
             raise
 
     def _start(self, index: int, job: Job) -> None:
@@ -95,7 +96,7 @@ class _StageWatch:
         return task
 
     def _reporter(self, index: int) -> Report | None:
-        if self._stage[index].report is None:
+        if self._jobs[index].report is None:
             return None
         return lambda item: self._inbox.put(_Reported(index, item))
 
@@ -109,6 +110,8 @@ class _StageWatch:
                 self._inbox.put(_Landed(index, future.result()))
 
         def take_off() -> None:
+            if self._given_up:
+                return
             flight = Flight(job, loop, report=self._reporter(index))
             self._flights.append(flight)
             flight.landed.add_done_callback(landed)
@@ -126,7 +129,7 @@ class _StageWatch:
             return
         match got:
             case _Reported(index, item):
-                report = self._stage[index].report
+                report = self._jobs[index].report
                 if report is not None and index in self._open:
                     report(item)
             case _Landed(index, outcome):
@@ -137,13 +140,13 @@ class _StageWatch:
         now = perf_counter()
         for index in [i for i, d in self._open.items() if d is not None and d <= now]:
             del self._open[index]
-            job = self._stage[index]
+            job = self._jobs[index]
             if job.tool.is_async:
                 _workers.forget_loop()
             self._done(job, Outcome(None, None, True, job.timeout or 0.0))
 
     def _land(self, index: int, outcome: Outcome) -> None:
-        job, value = self._stage[index], outcome.value
+        job, value = self._jobs[index], outcome.value
         if outcome.exception is None and (inspect.isawaitable(value) or inspect.isasyncgen(value)):
             # A sync function that gave back a coroutine: the rest of it runs on the background loop.
             self._fly(index, job, lambda flight: flight.take_over(value))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from io import IOBase
@@ -51,7 +51,6 @@ class Outcome:
     seconds: float = 0.0
 
 
-Stage = Sequence[Job]
 Report = Callable[[Any], None]
 Done = Callable[[Job, Outcome], None]
 

@@ -154,7 +154,8 @@ class Line:
         """Try to make the next attempt better; False where there is nothing left to try."""
         if error.category == "grammar" and not self._answered and not self._demoted:
             return self._demote()
-        if error.category in FAILOVER and self._at + 1 < len(self.providers):
+        in_time = not self.conversation.budget.out_of_time
+        if error.category in FAILOVER and self._at + 1 < len(self.providers) and in_time:
             self._at += 1
             self._offer, self._demoted, self._answered = None, frozenset(), False
             if self.emit is not None:

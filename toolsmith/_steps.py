@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,28 +19,34 @@ class Ask:
 
     Attributes:
         tool_choice: "auto", "none", "required" or a tool's name.
-        timeout: seconds that the run has left, None for no limit.
+        deadline: when the run has to end, on the clock of `time.monotonic()`; None for no limit.
     """
 
     tool_choice: str
-    timeout: float | None
+    deadline: float | None
+
+    @property
+    def seconds_left(self) -> float | None:
+        return None if self.deadline is None else max(self.deadline - monotonic(), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Decide:
     """Ask a person about calls; the answer is a list with a decision for each.
 
-    A decision is True, False, a reason for "no", or None where nobody has decided yet.
+    A decision is True, False, a reason for "no", or None where nobody has decided yet: also not within `timeout`
+    seconds.
     """
 
     calls: tuple[PendingCall, ...]
+    timeout: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Invoke:
-    """Run jobs, a stage after the other; `done` is to be called as each one ends."""
+    """Run jobs, all at the same time; `done` is to be called as each one ends."""
 
-    stages: Sequence[Sequence[Job]]
+    jobs: Sequence[Job]
     done: Callable[[Job, Outcome], None]
 
 

@@ -13,9 +13,13 @@ import itertools
 import os
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
 from queue import Empty, SimpleQueue
-from typing import TypeVar, cast
+from time import monotonic
+from typing import Any, TypeVar, cast
 
 IDLE_SECONDS = 5.0
 """A worker without work for this long ends."""
@@ -45,6 +49,11 @@ class _Worker:
             job()
             del job  # a job holds the tool's arguments: do not keep them alive while idle
             self.pool.idle.append(self)
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    error: BaseException | None
 
 
 class _Pool:
@@ -108,6 +117,58 @@ async def call(loop: asyncio.AbstractEventLoop, function: Callable[[], T]) -> T:
 
     submit(job)
     return await future
+
+
+def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine on the background loop and wait for what it gives; interrupted, it is cancelled."""
+    future = asyncio.run_coroutine_threadsafe(coroutine, background_loop())
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
+
+
+def in_time(items: Generator[T], seconds: float) -> Generator[T]:
+    """The same items, made on a worker thread, so that their taker need not wait longer than so many seconds.
+
+    A thread that blocks cannot be stopped: it is left to itself, and ends with its next item. For the socket's own
+    timeout that is not enough: it begins anew with each byte, and knows nothing of a name that cannot be looked up.
+
+    Raises:
+        TimeoutError: the time was over before the last item.
+    """
+    deadline = monotonic() + seconds
+    inbox: SimpleQueue[T | _End] = SimpleQueue()
+    left = False
+
+    def make() -> None:
+        error = None
+        try:
+            with closing(items):
+                for item in items:
+                    if left:
+                        return
+                    inbox.put(item)
+        except BaseException as caught:  # noqa: BLE001 - carried to the taker
+            error = caught
+        inbox.put(_End(error))
+
+    submit(partial(contextvars.copy_context().run, make))
+    try:
+        while (wait := deadline - monotonic()) > 0:
+            try:
+                got = inbox.get(timeout=wait)
+            except Empty:
+                break
+            if isinstance(got, _End):
+                if got.error is not None:
+                    raise got.error
+                return
+            yield got
+        raise TimeoutError("it took longer than the time allowed")
+    finally:
+        left = True
 
 
 def background_loop() -> asyncio.AbstractEventLoop:

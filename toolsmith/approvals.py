@@ -20,6 +20,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
+from toolsmith._breaker import Breaker
 from toolsmith.errors import HistoryError
 from toolsmith.history import dump_media, dump_messages, load_media, load_messages
 from toolsmith.messages import Message, ToolResult, Usage
@@ -51,7 +52,11 @@ class PendingCall:
 
 
 Approve = Callable[[PendingCall], "Decision | Awaitable[Decision]"]
-"""Decides about a call: True runs it, False or a text (which the model is told) refuses it, None leaves it open."""
+"""Decides about a call: True runs it, False or a text (which the model is told) refuses it, None leaves it open.
+
+It is asked on the thread that drives the run, in a blocking run without `Limits(seconds=...)`; else on a worker thread,
+so that the run can end while it waits. What nobody has decided by then stays open.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,7 @@ class Pending:
         messages: the history; it ends with the turn whose calls these are.
         answered: what became of the other calls of that turn, by their place in it.
         usage, turns, tool_calls, by_tool: what the run has used, so that its limits go on to hold.
+        breaker: which calls have failed before.
     """
 
     calls: tuple[PendingCall, ...]
@@ -81,13 +87,28 @@ class Pending:
     turns: int = 0
     tool_calls: int = 0
     by_tool: Counter[str] = field(default_factory=Counter[str])
+    breaker: Breaker = field(default_factory=Breaker)
 
     @classmethod
     def of(
-        cls, calls: tuple[PendingCall, ...], history: list[Message], answered: Mapping[int, Answered], budget: Budget
+        cls,
+        calls: tuple[PendingCall, ...],
+        history: list[Message],
+        answered: Mapping[int, Answered],
+        budget: Budget,
+        breaker: Breaker,
     ) -> Pending:
         """A run as it stands; later changes of the run do not reach it."""
-        return cls(calls, list(history), answered, budget.usage, budget.turns, budget.calls, budget.by_tool.copy())
+        return cls(
+            calls,
+            list(history),
+            answered,
+            budget.usage,
+            budget.turns,
+            budget.calls,
+            budget.by_tool.copy(),
+            breaker.copy(),
+        )
 
     def dump(self) -> str:
         """As JSON text, for `load`."""
@@ -101,6 +122,7 @@ class Pending:
                 "turns": self.turns,
                 "tool_calls": self.tool_calls,
                 "by_tool": dict(self.by_tool),
+                "breaker": self.breaker.dump(),
             }
         )
 
@@ -123,6 +145,7 @@ class Pending:
                 data["turns"],
                 data["tool_calls"],
                 Counter(data["by_tool"]),
+                Breaker.load(data["breaker"]) if "breaker" in data else Breaker(),
             )
         except HistoryError:
             raise
@@ -193,40 +216,50 @@ def shown(job: Job, offered: Offered | None) -> PendingCall:
     return PendingCall(job.call.id, job.tool.name, cast("dict[str, Any]", arguments))
 
 
-def decide(approve: Approve | None, calls: Sequence[PendingCall]) -> list[Decision]:
-    """Ask about each call, on this thread; an async `approve` runs on the background loop."""
+def decide(approve: Approve | None, calls: Sequence[PendingCall], timeout: float | None = None) -> list[Decision]:
+    """Ask about each call: on this thread, but for what waits (a coroutine, or anything for so many seconds)."""
+    from toolsmith import _workers
+
     if approve is None:
         return [None] * len(calls)
-    import asyncio
-
-    from toolsmith import _workers
+    if timeout is not None:
+        return _workers.wait_for(adecide(approve, calls, timeout))
 
     async def wait(answer: Awaitable[Decision]) -> Decision:
         return await answer
 
+    answers = (approve(call) for call in calls)
+    return [_workers.wait_for(wait(a)) if inspect.isawaitable(a) else a for a in answers]
+
+
+async def adecide(
+    approve: Approve | None, calls: Sequence[PendingCall], timeout: float | None = None
+) -> list[Decision]:
+    """Ask about each call; a sync `approve` runs on a worker thread, since it may wait for a person.
+
+    When the time is over, calls on which nobody has decided stay undecided.
+    """
     decisions: list[Decision] = []
-    for call in calls:
-        answer = approve(call)
-        if inspect.isawaitable(answer):
-            answer = asyncio.run_coroutine_threadsafe(wait(answer), _workers.background_loop()).result()
-        decisions.append(answer)
-    return decisions
+    if approve is not None:
+        import asyncio
+
+        clock = asyncio.timeout(timeout)
+        try:
+            async with clock:
+                for call in calls:
+                    decisions.append(await _asked(approve, call))
+        except TimeoutError:
+            if not clock.expired():
+                raise  # one of the user's own
+    return decisions + [None] * (len(calls) - len(decisions))
 
 
-async def adecide(approve: Approve | None, calls: Sequence[PendingCall]) -> list[Decision]:
-    """Ask about each call; a sync `approve` runs on a worker thread, since it may wait for a person."""
-    if approve is None:
-        return [None] * len(calls)
+async def _asked(approve: Approve, call: PendingCall) -> Decision:
     import asyncio
 
     from toolsmith import _workers
 
-    loop = asyncio.get_running_loop()
-    decisions: list[Decision] = []
-    for call in calls:
-        if inspect.iscoroutinefunction(approve):
-            decisions.append(await approve(call))
-            continue
-        answer = await _workers.call(loop, lambda call=call: approve(call))
-        decisions.append(await answer if inspect.isawaitable(answer) else answer)
-    return decisions
+    if inspect.iscoroutinefunction(approve):
+        return await approve(call)
+    answer = await _workers.call(asyncio.get_running_loop(), lambda: approve(call))
+    return await answer if inspect.isawaitable(answer) else answer

@@ -15,18 +15,20 @@ import inspect
 import os
 import threading
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
     aclosing,
     asynccontextmanager,
+    closing,
     contextmanager,
 )
+from functools import partial
 from importlib import import_module
-from time import monotonic
 from typing import Any, ClassVar, NoReturn
 
+from toolsmith._workers import in_time
 from toolsmith.errors import ConfigError
 from toolsmith.providers import ModelSettings
 from toolsmith.providers._failures import failure
@@ -162,7 +164,7 @@ class SDKCarrier:
         with self._open(body, timeout, stream=False) as chunks:
             return b"".join(chunks)
 
-    async def asend(self, body: bytes, *, timeout: float | None) -> bytes:  # noqa: ASYNC109  as in `send`
+    async def asend(self, body: bytes, *, timeout: float | None) -> bytes:
         """`send` for asyncio."""
         client = await self._for_loop()
         self._check_time(timeout, client)
@@ -184,26 +186,17 @@ class SDKCarrier:
     def _open(self, body: bytes, seconds: float | None, *, stream: bool) -> Generator[Iterator[bytes]]:
         client = self._sync()
         self._check_time(seconds, client)
-        deadline = None if seconds is None else monotonic() + seconds
-        try:
-            response = client.post(self._path, **self._request(client, body, seconds, opened=True, events=stream))
-        except Exception as error:  # noqa: BLE001  raised again, under its own name
-            self._raise(error, client)
-        chunks = self._chunks(response, client, deadline)
-        try:
+        arguments = self._request(client, body, seconds, opened=True, events=stream)
+        answer = _read(partial(client.post, self._path, **arguments))
+        with closing(self._chunks(answer if seconds is None else in_time(answer, seconds), client)) as chunks:
             yield chunks
-        finally:
-            chunks.close()
-            response.close()
 
-    def _chunks(self, response: Any, client: Any, deadline: float | None) -> Generator[bytes]:
-        try:
-            for chunk in _parts(response):
-                if deadline is not None and monotonic() > deadline:
-                    raise TimeoutError("the answer took longer than the time allowed")
-                yield chunk
-        except Exception as error:  # noqa: BLE001  raised again, under its own name
-            self._raise(error, client)
+    def _chunks(self, answer: Generator[bytes], client: Any) -> Generator[bytes]:
+        with closing(answer):
+            try:
+                yield from answer
+            except Exception as error:  # noqa: BLE001  raised again, under its own name
+                self._raise(error, client)
 
     @asynccontextmanager
     async def _aopen(self, body: bytes, seconds: float | None) -> AsyncGenerator[AsyncGenerator[bytes]]:
@@ -345,6 +338,14 @@ class _LoopClient:
     def _close_later(self) -> None:
         if self._guard is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._loop.create_task, self._guard.aclose())
+
+
+def _read(post: Callable[[], Any]) -> Generator[bytes]:
+    response = post()
+    try:
+        yield from _parts(response)
+    finally:
+        response.close()
 
 
 def _parts(response: Any) -> Iterator[bytes]:
