@@ -7,7 +7,7 @@ import enum
 import inspect
 import json
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired
@@ -135,7 +135,11 @@ SCALARS: list[Kind] = [
     Kind(Level, st.sampled_from([1, 9])),
     Kind(Mixed, st.sampled_from(["x", 2])),
     Kind(date, _DATES.map(date.isoformat)),
+    Kind(Annotated[str, Field(pattern=r"^\w+$")], st.sampled_from(["a", "é", "名"])),
+    Kind(datetime, _TIMES.map(datetime.isoformat)),
     Kind(datetime, _TIMES.map(lambda t: t.replace(microsecond=0).isoformat() + "Z")),
+    Kind(time, st.times().map(time.isoformat)),
+    Kind(timedelta, st.sampled_from(["PT0.5S", "-P2DT3H", "P3D", "PT90M"])),
     Kind(UUID, st.uuids().map(str)),
     Kind(Decimal, st.sampled_from([1, 2.5, "3.25", "7"])),
     Kind(bytes, _TEXT),

@@ -19,7 +19,10 @@ from typing import Literal
 
 _NUMBER_BOUNDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 _LENGTHS = frozenset({"minLength", "maxLength"})
-_FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
+# The services also take "date-time", "time" and "duration", but a grammar made of them cannot write all that Python's
+# types take: RFC 3339 wants an offset with every time, so "2026-01-02T03:04:05" would be out and a naive `datetime` could
+# not be sent at all; and it knows no half seconds and no negative durations. In words they lose nothing.
+_FORMATS = frozenset({"date", "email", "hostname", "ipv4", "ipv6", "uuid"})
 
 CLAUDE_KEYS = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 
@@ -141,6 +144,7 @@ LOCAL_RULES = Rules(
 
 _ODD_REGEX = re.compile(
     r"\\[1-9bBAZzGkpPXRKxuU]"  # back-references, word boundaries, and what only some engines know
+    r"|\\[wW]"  # letters of all languages in Python, ASCII in ECMA 262 and in grammars: "é" could not be sent
     r"|\(\?(?!:)"  # look-around, named groups, flags
     r"|[*+?}]\+"  # possessive
     r"|\\\d"
