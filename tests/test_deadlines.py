@@ -16,7 +16,7 @@ from wire import APIS, DRIVERS, Driver
 
 from toolsmith import Agent, Limits, PendingCall, RunResult, ToolOutput, tool
 from toolsmith.providers import Provider
-from toolsmith.testing import DEFAULT_MODELS, Api, ScriptedModel, by_turn, call, fail, say
+from toolsmith.testing import DEFAULT_MODELS, Api, ScriptedModel, by_turn, call, say
 from toolsmith.testing.script import Step
 from toolsmith.testing.transport import provider_on
 

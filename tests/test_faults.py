@@ -11,7 +11,7 @@ import asyncio
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -27,7 +27,7 @@ from wire import APIS, DRIVERS, Driver
 from toolsmith import Agent, Limits, RunError, Tool, dump_messages, load_messages, tool
 from toolsmith.messages import Message, ToolOutput
 from toolsmith.providers import Provider
-from toolsmith.testing import DEFAULT_MODELS, Api, Recorded, ScriptedModel, call, fail, say
+from toolsmith.testing import DEFAULT_MODELS, Api, Recorded, ScriptedModel, call, say
 from toolsmith.testing.script import Scripted
 from toolsmith.testing.transport import provider_on
 

@@ -231,8 +231,8 @@ def result_first(request: Recorded) -> No | None:
 @rule(_API, "prefill", "A history that ends with the assistant, on a model without prefill.", source="docs: errors")
 def prefill(request: Recorded) -> No | None:
     last = _messages(request)[-1]
-    # a turn that the service paused goes back as it is; such a turn ends in a tool that the service runs
-    paused = any(block.get("type") == "server_tool_use" for block in blocks_of(last["content"]))
+    # a turn that the service paused goes back as it is: it has a tool that the service runs, or was compacted
+    paused = any(block.get("type") in ("server_tool_use", "compaction") for block in blocks_of(last["content"]))
     if last["role"] != "assistant" or paused or not request.model.startswith(_NO_PREFILL):
         return None
     words = "This model does not support assistant message prefill. The conversation must end with a user message."
