@@ -146,6 +146,16 @@ def in_schema_order(value: Json, schema: Schema, root: Schema) -> Json:
     return value
 
 
+def without_formats(schema: Any) -> Any:
+    """The schema without `format`."""
+    if isinstance(schema, list):
+        return [without_formats(s) for s in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    kept = cast("Schema", schema).items()
+    return {k: without_formats(v) for k, v in kept if not (k == "format" and isinstance(v, str))}
+
+
 def places(value: Json, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The path of each value within a value."""
     yield path

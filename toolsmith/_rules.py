@@ -20,8 +20,8 @@ from typing import Literal
 _NUMBER_BOUNDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 _LENGTHS = frozenset({"minLength", "maxLength"})
 # The services also take "date-time", "time" and "duration", but a grammar made of them cannot write all that Python's
-# types take: RFC 3339 wants an offset with every time, so "2026-01-02T03:04:05" would be out and a naive `datetime` could
-# not be sent at all; and it knows no half seconds and no negative durations. In words they lose nothing.
+# types take: RFC 3339 wants an offset with every time, so "2026-01-02T03:04:05" would be out and a naive `datetime`
+# could never be sent; and it knows no half seconds and no negative durations. In words they lose nothing.
 _FORMATS = frozenset({"date", "email", "hostname", "ipv4", "ipv6", "uuid"})
 
 CLAUDE_KEYS = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
@@ -130,11 +130,11 @@ CLAUDE_RULES = Rules(
     keys=CLAUDE_KEYS,
 )
 
-# A grammar engine on this machine (llguidance 1.9): the forms of the services are not needed, only closed objects
+# A grammar made on this machine: it needs closed objects, and takes formats as hints where in a text to look
 LOCAL_RULES = Rules(
     optional="absent",
     kept=_NUMBER_BOUNDS | _LENGTHS | {"minItems", "maxItems", "pattern", "format"},
-    formats=_FORMATS | {"uri"},
+    formats=_FORMATS | {"uri", "date-time", "time", "duration"},
     min_items=None,
     recursion=True,
     default=False,
