@@ -24,15 +24,17 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from wire import APIS, DRIVERS, Driver
 
-from toolsmith import Agent, Limits, RunError, Tool, dump_messages, load_messages, tool
+from toolsmith import Agent, Limits, ProviderError, RunError, Tool, dump_messages, load_messages, tool
+from toolsmith.errors import ErrorCategory
+from toolsmith.events import Event, ModelSwitched, RequestRetried
 from toolsmith.messages import Message, ToolOutput
 from toolsmith.providers import Provider
-from toolsmith.testing import DEFAULT_MODELS, Api, Recorded, ScriptedModel, call, say
+from toolsmith.testing import DEFAULT_MODELS, Api, Recorded, ScriptedModel, call, fail, say
 from toolsmith.testing.script import Scripted
 from toolsmith.testing.transport import provider_on
 
-BATCHES = int(os.environ.get("TOOLSMITH_EXAMPLES", "6"))
-BATCH = 16
+BATCHES = int(os.environ.get("TOOLSMITH_EXAMPLES", "3"))
+BATCH = 24
 SECONDS = 3.0
 SLACK = 2.0
 
@@ -102,11 +104,15 @@ class Journey:
     def __init__(self, provider: Provider | Sequence[Provider], *, limits: Limits | None = None) -> None:
         self.ran: Counter[str] = Counter()
         self.errors: list[str] = []
+        self.told: set[str] = set()
         self.history: list[Message] = []
         self.longest = 0.0
         limits = limits or Limits(seconds=SECONDS)
         providers = [provider] if not isinstance(provider, Sequence) else provider
-        self._agent = Agent(providers, tools=[self._note()], limits=limits)
+        self._agent = Agent(providers, tools=[self._note()], limits=limits, observers=[self._hear])
+
+    def _hear(self, event: Event) -> None:
+        self.told.add(type(event).__name__)
 
     def _note(self) -> Tool[..., Any]:
         @tool
@@ -191,8 +197,11 @@ def assert_valid(messages: Sequence[Message]) -> None:
 
 def travel(bench: Bench, schedules: Sequence[Schedule]) -> None:
     """Carry out many schedules at the same time, and judge each of them."""
+    carry_out(bench, [(s, Journey(bench.provider(s.api, s.faults))) for s in schedules])
+
+
+def carry_out(bench: Bench, journeys: Sequence[tuple[Schedule, Journey]]) -> None:
     before, refused = len(bench.model.requests), len(bench.model.refusals)
-    journeys = [(s, Journey(bench.provider(s.api, s.faults))) for s in schedules]
 
     async def on_the_loop() -> None:
         mine = [j.ago(s.driver) for s, j in journeys if s.driver.startswith("async")]
@@ -253,3 +262,100 @@ def test_no_schedule_of_faults_loses_or_repeats_a_call(bench: Bench, batch: list
 def test_no_silence_holds_a_run(bench: Bench, batch: list[Schedule]) -> None:
     """A connection that stays open and says nothing more: the run ends in its time, and goes on in the next one."""
     travel(bench, batch)
+
+
+@settings(in_batches, max_examples=max(BATCHES // 3, 1))
+@given(batch=schedules(["cut", "insert", "page"]))
+def test_the_next_model_takes_over_wherever_the_first_one_fails(bench: Bench, batch: list[Schedule]) -> None:
+    """`Agent(model=[a, b])` over two APIs: what a has finished is not repeated by b, and b goes on from it."""
+    journeys: list[tuple[Schedule, Journey]] = []
+    for schedule in batch:
+        other = APIS[(APIS.index(schedule.api) + 1) % 3]
+        plan = {n % 2: fault for n, fault in schedule.faults.items()} | {n: Page(403) for n in range(2, 40)}
+        journeys.append((schedule, Journey([bench.provider(schedule.api, plan), bench.provider(other, {})])))
+    carry_out(bench, journeys)
+    for _, journey in journeys:
+        assert "ModelSwitched" in journey.told
+
+
+STATUSES: Mapping[str, tuple[Scripted, float]] = {
+    "429, with a time": (fail("rate_limit", retry_after=1.2), 1.2),
+    "429, with a time in ms": (fail("rate_limit", headers={"retry-after-ms": "900"}), 0.9),
+    "500": (fail(500), 0.3),
+    "503": (fail(503), 0.3),
+    "529": (fail(529), 0.3),
+}
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_statuses_that_may_pass(api: Api) -> None:
+    """Each is tried again, not before the time that the service asks for, and the call before it is not repeated."""
+
+    def run(name: str) -> None:
+        fault, least = STATUSES[name]
+        ran: list[str] = []
+        seen: list[RequestRetried] = []
+
+        @tool
+        def note(key: Key) -> str:
+            """Note a word."""
+            ran.append(key)
+            return f"noted {key}"
+
+        def watch(event: Event) -> None:
+            if isinstance(event, RequestRetried):
+                seen.append(event)
+
+        model = ScriptedModel([call("note", key="alpha"), fault, say("noted")])
+        agent = Agent(model.provider(api), tools=[note], observers=[watch])
+        begun = time.monotonic()
+        assert agent.run_sync("go").output == "noted"
+        assert time.monotonic() - begun >= least
+        assert (ran, [e.attempt for e in seen]) == (["alpha"], [1])
+        assert seen[0].wait >= least
+
+    with ThreadPoolExecutor(len(STATUSES)) as threads:
+        list(threads.map(run, STATUSES))
+
+
+LASTING: tuple[ErrorCategory, ...] = ("quota", "auth", "not_found", "rate_limit", "server", "overloaded", "context")
+
+
+@pytest.mark.parametrize("category", LASTING)
+def test_when_all_models_fail_nothing_is_lost(category: ErrorCategory) -> None:
+    """The error carries the history; the run goes on from it later, on any model, without the finished call."""
+    deserved = category != "context"  # the next model would most likely refuse it too
+
+    def run(api: Api) -> None:
+        ran: list[str] = []
+        switched: list[str] = []
+
+        @tool
+        def note(key: Key) -> str:
+            """Note a word."""
+            ran.append(key)
+            return f"noted {key}"
+
+        def watch(event: Event) -> None:
+            if isinstance(event, ModelSwitched):
+                switched.append(event.model)
+
+        other = APIS[(APIS.index(api) + 1) % 3]
+        one = ScriptedModel([call("note", key="alpha"), *[fail(category)] * 3])
+        two = ScriptedModel([fail("auth"), say("noted")])
+        models = [one.provider(api), two.provider(other)]
+        with pytest.raises(ProviderError) as caught:
+            Agent(models, tools=[note], observers=[watch]).run_sync("go")
+        assert caught.value.category == ("auth" if deserved else category)
+        assert len(switched) == deserved
+        assert len(one.requests) == (4 if category in ("rate_limit", "server", "overloaded") else 2)
+        assert_valid(caught.value.messages)
+        assert caught.value.usage is not None
+        later = two if deserved else ScriptedModel([say("noted")])
+        history = load_messages(dump_messages(caught.value.messages))
+        result = Agent(later.provider(other), tools=[note]).run_sync(message_history=history)
+        assert (result.output, ran) == ("noted", ["alpha"])
+        assert "noted alpha" in later.requests[-1].raw.decode()
+
+    with ThreadPoolExecutor(len(APIS)) as threads:
+        list(threads.map(run, APIS))
