@@ -192,6 +192,7 @@ def _sections() -> Mapping[str, list[Entry]]:
         "Mended, with a note": _mended(),
         "Calls that are not run": _refused(),
         "Tools that fail": _failed(),
+        "The same again": _again(),
         "Results": _results(),
         "Images and files": _media(),
         "Answers that have a type": _answers(),
@@ -292,6 +293,16 @@ def _failed() -> list[Entry]:
         ("The stored history lacks the answer", _lost),
         ("`ToolResult(success=False)` without a reason", lambda: _outputs(call("fails"))[0]),
         ("The tool's own check of an argument raised an exception", lambda: _outputs(call("price_of", code="x"))[0]),
+    ]
+
+
+def _again() -> list[Entry]:
+    full, nothing = call("book_room", hotel="Station Inn"), call("plan_route", stops=[])
+    return [
+        ("The same call fails in the same way, the second time", lambda: _outputs(full, full)[1]),
+        ("The third time", lambda: _outputs(full, full, full)[2]),
+        ("The same call gives an empty result, the second time", lambda: _outputs(nothing, nothing)[1]),
+        ("The third time", lambda: _outputs(nothing, nothing, nothing)[2]),
     ]
 
 

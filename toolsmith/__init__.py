@@ -24,7 +24,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from toolsmith._context import RunContext
     from toolsmith._decorator import tool
-    from toolsmith._runresult import RunResult, ToolRecord
+    from toolsmith._runresult import Repeats, RunResult, ToolRecord
     from toolsmith.agent import Agent
     from toolsmith.approvals import Pending, PendingCall
     from toolsmith.errors import (
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         ModelSwitched,
         Observer,
         ReasoningDelta,
+        RepeatStopped,
         RequestRetried,
         RunEnded,
         RunStarted,
@@ -89,7 +90,7 @@ if TYPE_CHECKING:
 _SOURCES: dict[str, tuple[str, ...]] = {
     "_context": ("RunContext",),
     "_decorator": ("tool",),
-    "_runresult": ("RunResult", "ToolRecord"),
+    "_runresult": ("Repeats", "RunResult", "ToolRecord"),
     "agent": ("Agent",),
     "approvals": ("Pending", "PendingCall"),
     "errors": (
@@ -114,6 +115,7 @@ _SOURCES: dict[str, tuple[str, ...]] = {
         "ModelSwitched",
         "Observer",
         "ReasoningDelta",
+        "RepeatStopped",
         "RequestRetried",
         "RunEnded",
         "RunStarted",
@@ -183,6 +185,8 @@ __all__ = [
     "ReasoningDelta",
     "Refusal",
     "Remedy",
+    "RepeatStopped",
+    "Repeats",
     "Reply",
     "Request",
     "RequestRetried",

@@ -18,7 +18,7 @@ from toolsmith._names import name_problem
 from toolsmith._overflow import Places, number_places
 from toolsmith._rawschema import contract
 from toolsmith._schema import derive
-from toolsmith._signature import EMPTY, VAR_KEYWORD, VAR_POSITIONAL, Reading, read
+from toolsmith._signature import EMPTY, VAR_KEYWORD, VAR_POSITIONAL, Reading, innermost, read
 from toolsmith.errors import DefinitionError
 
 
@@ -69,6 +69,15 @@ def kind_of(call: Any) -> tuple[bool, CodeType | None]:
         call = cast("Any", type(call)).__call__
     is_async = inspect.iscoroutinefunction(call) or inspect.isasyncgenfunction(call)
     return is_async, getattr(call, "__code__", None) if is_async else None
+
+
+def gives_nothing(call: Any) -> bool:
+    """Whether a function is declared to give back None: that says that all is done, not that nothing was found."""
+    try:
+        declared = getattr(innermost(call), "__annotations__", {}).get("return", call)
+    except Exception:  # noqa: BLE001 - annotations may be evaluated only now, and are anybody's code
+        return False
+    return declared is None or declared is type(None) or declared == "None"
 
 
 def is_callable(call: object) -> bool:

@@ -2,8 +2,8 @@
 
 One form: was the tool run; what exactly is wrong; what next. No stack traces, no class names, no links, no apology.
 Every text is bounded, whatever the input, and the same for every service. To localise or to rephrase, subclass
-`Feedback` and hand an object of it to the agent. What concerns arguments alone, and images and files,
-is in the parents, `_wording.Wording` and `_media_wording.MediaWording`.
+`Feedback` and hand an object of it to the agent. What concerns arguments alone, images and files, and a run's bounds
+is in the parents, `_wording.Wording`, `_media_wording.MediaWording` and `_run_wording.RunWording`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from toolsmith._media_wording import MediaWording
 from toolsmith._problems import Broken, Hint, Problem
 from toolsmith._repair import nearest
+from toolsmith._run_wording import RunWording
 from toolsmith._shapes import Shapes
-from toolsmith._wording import MAX_TEXT, Wording, shortened
+from toolsmith._wording import MAX_TEXT, shortened
 
 if TYPE_CHECKING:
     from toolsmith.errors import ToolError
@@ -37,7 +38,7 @@ HINTS: Final[Mapping[Hint, str]] = {
 }
 
 
-class Feedback(MediaWording, Wording):
+class Feedback(MediaWording, RunWording):
     """What the model reads, one method for each occasion. It has no state.
 
     Attributes:
@@ -143,24 +144,6 @@ class Feedback(MediaWording, Wording):
             words += f" Did you mean `{near}`?"
         return f"{words} The tools are {self.names(available, _TOOLS_SHOWN)}."
 
-    def tool_limit(self, tool: str, limit: int) -> str:
-        """The tool has been called as often as it may be in one run."""
-        times = "once" if limit == 1 else f"{limit:,} times"
-        used = "that call is" if limit == 1 else "all of these calls are"
-        if limit == 0:
-            return f"`{tool}` was not run: it may not be called in this run. Use another tool, or answer without it."
-        return (
-            f"`{tool}` was not run: it may be called {times} in a run, and {used} used. "
-            "Go on with the results you have, use another tool, or answer without it."
-        )
-
-    def run_limit(self, tool: str, limit: int) -> str:
-        """The run has made as many calls as it may."""
-        return (
-            f"`{tool}` was not run: this run may make {self.counted(limit, 'tool call')}, and none is left. "
-            "Answer with what you have, and say what is missing."
-        )
-
     def cut_off(self, tool: str, size: int) -> str:
         """The output limit cut the turn in which the call stood."""
         return (
@@ -229,6 +212,10 @@ class Feedback(MediaWording, Wording):
         return (
             f"`{tool}` was cancelled before it ended. It may have taken effect in part: check before you call it again."
         )
+
+    def not_begun(self, tool: str) -> str:
+        """The run was cancelled, or its time was over, before the call's turn came."""
+        return f"`{tool}` was not run: the run was stopped before. Call it again if it is still needed."
 
     def answer_lost(self, tool: str) -> str:
         """A stored conversation lacks the answer to a call."""
@@ -343,23 +330,6 @@ class Feedback(MediaWording, Wording):
         head = room * 4 // 5
         tail = room - head
         return text[:head] + note + (text[-tail:] if tail else "")
-
-    def closing(self, reason: str) -> str:
-        """The run's own budget has ended; this asks for the answer.
-
-        Args:
-            reason: "turn_limit", "call_limit", "token_limit" or "time_limit".
-        """
-        what = {
-            "turn_limit": "its last turn",
-            "call_limit": "the end of its tool calls",
-            "token_limit": "the end of its token budget",
-            "time_limit": "the end of its time",
-        }.get(reason, "its end")
-        return (
-            f"This run has reached {what}: no more tools can be called. "
-            "Answer now with what you have. Say plainly what is missing or uncertain."
-        )
 
 
 def _excerpt(text: str) -> str:

@@ -8,28 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from toolsmith import approvals
+from toolsmith._admission import admit, callable_tools, prepare
+from toolsmith._breaker import Breaker
 from toolsmith._feedback import FEEDBACK, Feedback
-from toolsmith._job import Job
 from toolsmith._runresult import StopReason, ToolRecord
-from toolsmith._settle import Settled, exposed
+from toolsmith._settle import Settled
 from toolsmith._steps import Ask, Decide, Decision, Ending, Invoke, Step, stages
 from toolsmith._turn import Turn
 from toolsmith.approvals import Pending, PendingCall
 from toolsmith.errors import OutputError, ProviderError
-from toolsmith.events import ApprovalNeeded, ArgumentsRepaired, Event, LimitReached, ToolCallReady, ToolProgress
-from toolsmith.messages import Message, Reply, Text, ToolCall, ToolResult
-from toolsmith.tool import RunContext
+from toolsmith.events import ApprovalNeeded, Event, LimitReached
+from toolsmith.messages import Message, Reply, Text, ToolResult
 
 if TYPE_CHECKING:
     from toolsmith._budget import Budget
+    from toolsmith._job import Job
     from toolsmith._output import Output
     from toolsmith.dialects import Offered
     from toolsmith.registry import ToolRegistry
-    from toolsmith.tool import Tool
 
 MAX_PAUSES = 20
 """Turns in a row that a service may pause before the run ends; each is a full request."""
@@ -53,6 +53,8 @@ class Conversation:
         allowed: the tools that may be called, None for all; the tool list stays as it is.
         emit: takes events; None where nobody listens.
         expose_errors: the model is shown the text of exceptions.
+        breaker: what has failed before.
+        closing: why the last turn is on; None before it.
     """
 
     tools: ToolRegistry
@@ -67,8 +69,9 @@ class Conversation:
     deps: Any = None
     feedback: Feedback = FEEDBACK
     expose_errors: bool = False
+    breaker: Breaker = field(default_factory=Breaker)
     records: list[ToolRecord] = field(default_factory=list[ToolRecord])
-    _closing: StopReason | None = None
+    closing: StopReason | None = None
     _cut_off: bool = False
     _pauses: int = 0
     _misfits: int = 0
@@ -87,11 +90,11 @@ class Conversation:
         while True:
             if self.budget.out_of_time:
                 return self._out_of_time()
-            if self._closing is None and (over := self.budget.spent()) is not None:
+            if self.closing is None and (over := self.budget.spent()) is not None:
                 self._close(over)
             self.budget.turns += 1
             try:
-                reply: Reply = yield Ask(self._choice(), self.budget.seconds_left)
+                reply: Reply = yield Ask(self._choice(), self.budget.deadline)
             except ProviderError as error:
                 if error.category == "timeout" and self.budget.out_of_time:
                     return self._out_of_time()
@@ -118,14 +121,14 @@ class Conversation:
         if reply.stop == "tool_calls" and (final := self._final_call(turn)) is not None:
             return [], final
         match reply.stop:
-            case "tool_calls" if calls and self._closing is None:
-                return self._check_all(turn), None
+            case "tool_calls" if calls and self.closing is None:
+                return admit(self, turn), None
             case "pause" if not calls and self._pauses < MAX_PAUSES:
                 return [], None
-            case "length" if calls and not self._cut_off and self._closing is None:
+            case "length" if calls and not self._cut_off and self.closing is None:
                 self._cut_off = True
                 for index, call in enumerate(calls):
-                    turn.refuse(index, self.feedback.cut_off(call.name, len(call.arguments)))
+                    turn.refuse(index, self.feedback.cut_off(call.name, len(call.arguments)), counts=False)
                 return [], None
             case "end" | "tool_calls":
                 turn.refuse_open(self.feedback.not_run)
@@ -137,77 +140,11 @@ class Conversation:
         turn.refuse_open(self.feedback.not_run)
         return [], self._without_value(reply.message.text, reason, reply.detail)
 
-    def _check_all(self, turn: Turn) -> list[Job]:
-        jobs: list[Job] = []
-        for index, call in turn.open():
-            if self.emit is not None:
-                self.emit(ToolCallReady(call))
-            tool = self._admit(turn, index, call)
-            job = None if tool is None else self._prepare(turn, index, call, tool)
-            if job is not None:
-                jobs.append(job)
-        return jobs
-
-    def _admit(self, turn: Turn, index: int, call: ToolCall) -> Tool[..., Any] | None:
-        """The tool of a call, if it may be called at all; else the call is refused."""
-        say = self.feedback
-        if (over := self.budget.take_call()) is not None:
-            return turn.refuse(index, say.run_limit(call.name, over))
-        if call.name not in self.tools:
-            return turn.refuse(index, say.unknown_tool(call.name, [t.name for t in self.tools]))
-        tool = self.tools.get(call.name)
-        if self.allowed is not None and tool.name not in self.allowed:
-            return turn.refuse(
-                index, say.not_allowed(tool.name, [t.name for t in self.tools if t.name in self.allowed])
-            )
-        if (over := self.budget.take_tool_call(tool)) is not None:
-            return turn.refuse(index, say.tool_limit(tool.name, over))
-        return tool
-
-    def _prepare(self, turn: Turn, index: int, call: ToolCall, tool: Tool[..., Any]) -> Job | None:
-        """The job for a call, if its arguments are what the tool takes; else the call is refused."""
-        checked = tool.check(call.arguments, self.offered.get(tool.name), feedback=self.feedback)
-        if checked.error is not None:
-            error, exception = checked.error, checked.exception
-            if exception is not None and self.expose_errors:
-                error = self.feedback.check_crashed(tool.name, checked.reference, exposed(exception))
-            settled = Settled(ToolResult(False, error=error), exception, checked.reference)
-            return turn.note(index, settled, 0.0, ran=False)
-        if checked.notes and self.emit is not None:
-            self.emit(ArgumentsRepaired(call, checked.notes))
-        return Job(
-            call=call,
-            tool=tool,
-            values=checked.values,
-            notes=checked.notes,
-            context=self._context(tool, call) if tool.takes_context else None,
-            timeout=self.budget.timeout(tool),
-            report=self._reporter(call),
-            index=index,
-        )
-
-    def _context(self, tool: Tool[..., Any], call: ToolCall) -> RunContext[Any]:
-        return RunContext(
-            deps=self.deps,
-            tool_name=tool.name,
-            tool_call_id=call.id,
-            attempt=self.budget.by_tool[tool.name],
-            calls_left=self.budget.calls_left(tool),
-            deadline=self.budget.deadline,
-            usage=self.budget.usage,
-        )
-
-    def _reporter(self, call: ToolCall) -> Callable[[Any], None] | None:
-        emit = self.emit
-        if emit is None:
-            return None
-        return lambda progress: emit(ToolProgress(call.id, call.name, progress))
-
     # ---- answers
 
     def _ended(self, turn: Turn) -> Ending | None:
         """The model has answered: the ending; or None, and the turn says what the answer lacks."""
-        reply, reason = turn.reply, self._closing or "end"
+        reply, reason = turn.reply, self.closing or "end"
         if self.output is None:
             return Ending(reply.message.text, reason, reply.detail)
         if self.answer_form is None:
@@ -231,8 +168,8 @@ class Conversation:
             if checked.error is None:
                 turn.note(index, Settled(ToolResult(True, self.feedback.answer_taken())), 0.0, ran=False)
                 turn.refuse_open(self.feedback.not_run)
-                return Ending(self.output.value(checked), self._closing or "end")
-            turn.refuse(index, checked.error)
+                return Ending(self.output.value(checked), self.closing or "end")
+            turn.refuse(index, checked.error, counts=False)
             turn.misfit = checked.error
         return None
 
@@ -266,7 +203,7 @@ class Conversation:
         with self._kept_valid(turn):
             decisions: Sequence[Decision] = ()
             if waiting:
-                decisions = yield Decide(tuple(shown[job.index] for job in waiting))
+                decisions = yield Decide(tuple(shown[job.index] for job in waiting), self.budget.seconds_left)
             yield from self._run(turn, jobs, dict(zip((job.index for job in waiting), decisions, strict=True)))
         return self._waiting(turn, [shown[i] for i, _ in turn.open()])
 
@@ -274,13 +211,13 @@ class Conversation:
         """The turn that waited: its other calls are not repeated, and none is counted twice."""
         turn = self._turn(Reply(self.history[-1], "tool_calls"))
         for index, answer in waiting.answered.items():
-            turn.records[index] = ToolRecord(turn.calls[index], answer.result, turn.number, answer.seconds, answer.ran)
+            turn.restore(index, answer.result, answer.seconds, ran=answer.ran)
         said = {call.id: decision for call, decision in zip(waiting.calls, decisions, strict=True)}
         jobs: list[Job] = []
         for index, call in turn.open():
             if call.name not in self.tools:
                 turn.refuse(index, self.feedback.unknown_tool(call.name, [t.name for t in self.tools]))
-            elif (job := self._prepare(turn, index, call, self.tools.get(call.name))) is not None:
+            elif (job := prepare(self, turn, index, call, self.tools.get(call.name))) is not None:
                 jobs.append(job)
         with self._kept_valid(turn):
             yield from self._run(turn, jobs, {job.index: said.get(job.call.id) for job in jobs})
@@ -299,8 +236,25 @@ class Conversation:
                 ready.append(job)
             elif decision is not None:
                 turn.refuse(job.index, self.feedback.denied(job.tool.name, decision or ""))
-        if ready:
-            yield Invoke(stages(ready), turn.done)
+        waiting = ready
+        while waiting and not self.budget.out_of_time:
+            now, waiting = turn.sort_out(waiting, decisions)
+            for stage in stages(now):
+                if self.budget.out_of_time:
+                    break
+                turn.begun.update(job.index for job in stage)
+                yield Invoke(self._in_time(stage), turn.done)
+            turn.catch_up(to_the_end=True)
+        for job in ready:
+            if turn.is_open(job.index):
+                turn.refuse(job.index, self.feedback.not_begun(job.tool.name), counts=False)
+        turn.catch_up(to_the_end=True)
+
+    def _in_time(self, stage: Sequence[Job]) -> Sequence[Job]:
+        """Jobs that end with the run at the latest: those before them took some of its time."""
+        if self.budget.deadline is None:
+            return stage
+        return [replace(job, timeout=self.budget.timeout(job.tool)) for job in stage]
 
     @contextmanager
     def _kept_valid(self, turn: Turn) -> Generator[None]:
@@ -308,7 +262,7 @@ class Conversation:
         try:
             yield
         except BaseException:
-            turn.refuse_open(self.feedback.cancelled, ran=True)
+            turn.give_up()
             turn.close(self.history, self.records)
             raise
 
@@ -316,24 +270,27 @@ class Conversation:
         """The ending that waits for a person, if calls are still open."""
         if not calls:
             return None
-        pending = Pending.of(tuple(calls), self.history, approvals.answered(turn.records), self.budget)
+        answers = approvals.answered(turn.records)
+        pending = Pending.of(tuple(calls), self.history, answers, self.budget, self.breaker)
         return self._without_value("", "approval", "", pending)
 
     # ---- limits
 
     def _turn(self, reply: Reply) -> Turn:
-        chars = self.budget.limits.result_chars
-        return Turn(reply, self.budget.turns, self.feedback, self.emit, chars, self._visible, self.expose_errors)
-
-    def _visible(self) -> list[str]:
-        """The tools that can still be called."""
-        if self._closing is not None or self.budget.spent() is not None:
-            return []
-        allowed = [t for t in self.tools if self.allowed is None or t.name in self.allowed]
-        return [t.name for t in allowed if self.budget.calls_left(t) != 0]
+        return Turn(
+            reply,
+            self.budget.turns,
+            self.tools,
+            self.breaker,
+            self.feedback,
+            self.emit,
+            self.budget.limits.result_chars,
+            lambda: callable_tools(self),
+            self.expose_errors,
+        )
 
     def _choice(self) -> str:
-        if self._closing is not None:
+        if self.closing is not None:
             by_tool = self.output is not None and self.answer_form is None
             return self.output.tool.name if by_tool and self.output is not None else "none"
         choice, self.tool_choice = self.tool_choice, "auto"
@@ -342,7 +299,7 @@ class Conversation:
     def _close(self, over: StopReason) -> None:
         """One last turn: the model answers with what it has."""
         text = self.feedback.closing(over)
-        self._closing = over
+        self.closing = over
         self.history.append(Message("user", (Text(text),)))
         if self.emit is not None:
             self.emit(LimitReached(over, text))

@@ -23,7 +23,10 @@ class ToolOptions:
         timeout: seconds for one call, None for the run's own limit (30 unless set).
         sequential: its calls run alone: not before all earlier ones have ended, nor beside later ones.
         coerce: "3" may stand for 3, "true" for true, and null for an argument left out.
-        repeatable: the same call with the same arguments may come again and again, as for a clock or a queue.
+        repeatable: the same call with the same arguments may come again and again, as for a clock or a queue. Of other
+            tools a call that has failed twice in the same way, or has twice found nothing, is not run a third time.
+        read_only: it changes nothing, so that after it a call that failed would fail again. Mark searches and the like:
+            what is not marked may have repaired the cause of a failure, and failed calls are tried anew.
         requires_approval: a person decides about each call (see `toolsmith.approvals`), or about those for which this
             function of a `PendingCall` gives True.
         on_error: what the model is told of exceptions that are foreseen (see `toolsmith.remedies`).
@@ -36,6 +39,7 @@ class ToolOptions:
     sequential: bool = False
     coerce: bool = False
     repeatable: bool = False
+    read_only: bool = False
     requires_approval: bool | Callable[[PendingCall], bool] = False
     on_error: OnError | None = None
     thread: bool = True
@@ -50,13 +54,14 @@ class Options(TypedDict, total=False):
     sequential: bool
     coerce: bool
     repeatable: bool
+    read_only: bool
     requires_approval: bool | Callable[[PendingCall], bool]
     on_error: OnError | None
     thread: bool
 
 
 _KNOWN = tuple(f.name for f in fields(ToolOptions))
-_FLAGS = frozenset({"sequential", "coerce", "repeatable", "thread"})
+_FLAGS = frozenset({"sequential", "coerce", "repeatable", "read_only", "thread"})
 
 # What the same thing is called elsewhere, and what is on its way.
 _ELSEWHERE = {
@@ -75,6 +80,9 @@ _ELSEWHERE = {
     "func": "handler",
     "needs_approval": "requires_approval",
     "requires_confirmation": "requires_approval",
+    "readonly": "read_only",
+    "read_only_hint": "read_only",
+    "readOnlyHint": "read_only",
     "failure_error_function": "on_error",
     "handle_tool_error": "on_error",
     "error_handler": "on_error",

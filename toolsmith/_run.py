@@ -16,6 +16,7 @@ from toolsmith._line import Line, Offers
 from toolsmith._loop import Conversation
 from toolsmith._runresult import RunResult
 from toolsmith._steps import Decision, Ending
+from toolsmith._turn import repeats
 from toolsmith.errors import RunError
 from toolsmith.events import Event, HistoryMended, Observer, RunEnded, RunStarted
 from toolsmith.history import mend
@@ -92,6 +93,7 @@ def resume(agent: Agent[Any], offers: Offers, pending: Pending, decisions: Seque
     budget = Budget(agent.limits, pending.usage, pending.turns, pending.tool_calls, pending.by_tool.copy())
     run = _run(agent, offers, list(pending.messages), budget, wishes, len(pending.messages))
     run.waiting, run.decisions = pending, decisions
+    run.conversation.breaker = pending.breaker.copy()
     if run.emit is not None:
         run.emit(RunStarted(agent.name, run.line.provider.name, ""))
     return run
@@ -181,6 +183,7 @@ class Run:
             talk.budget.turns,
             monotonic() - self.began,
             ending.pending,
+            repeats(talk.breaker),
         )
         if self.emit is not None:
             self.emit(RunEnded(result))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
@@ -50,6 +51,21 @@ class ToolRecord:
     reference: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """How often the model made the same call again though it had failed, or found nothing.
+
+    Attributes:
+        warned: calls that ended as the same call had before; the model was told so.
+        stopped: calls that were not run for that reason.
+        by_tool: both together, by tool.
+    """
+
+    warned: int = 0
+    stopped: int = 0
+    by_tool: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RunResult(Generic[OutputT]):
     """What came of a run.
@@ -66,6 +82,7 @@ class RunResult(Generic[OutputT]):
         turns: requests to the model.
         seconds: how long the run took.
         pending: the calls that wait for a person, where `stop_reason` is "approval"; hand it to `agent.resume`.
+        repeats: calls that the model made again in vain.
     """
 
     output: OutputT
@@ -78,3 +95,4 @@ class RunResult(Generic[OutputT]):
     turns: int = 0
     seconds: float = field(default=0.0, repr=False)
     pending: Pending | None = None
+    repeats: Repeats = Repeats()

@@ -29,11 +29,19 @@ class Settled:
 
     Attributes:
         reference: stands in the model's text and in the log, "" where the model is shown all there is.
+        cause: what went wrong, as far as the model is told of it; "" where the text says that and no more.
     """
 
     result: ToolResult
     exception: BaseException | None = None
     reference: str = ""
+    cause: str = ""
+
+    @property
+    def failure(self) -> str:
+        """Equal for two failures that say the same to the model, whatever their references and remedies."""
+        text = self.cause or self.result.error or ""
+        return text.replace(self.reference, "") if self.reference else text
 
 
 def settle(
@@ -63,7 +71,7 @@ def settle(
             return Settled(replace(result, error=feedback.tool_error(name, ToolError(value.error))))
         return Settled(replace(result, notes=job.notes + result.notes) if job.notes and result.success else result)
     if isinstance(error, ToolError):
-        return Settled(_told(job, error, feedback, visible), error)
+        return _told(job, error, error, feedback, visible)
     if isinstance(error, asyncio.CancelledError):
         return Settled(ToolResult(False, error=feedback.cancelled(name)), error)
     on_error = job.tool.options.on_error
@@ -71,20 +79,21 @@ def settle(
         remedy = remedy_for(error, on_error, tool=name)
         if remedy is not None:
             log.info("Tool %s failed in a way that its on_error has words for", name, exc_info=error)
-            return Settled(_told(job, remedy.error(), feedback, visible), error)
+            return _told(job, remedy.error(), error, feedback, visible)
     reference = secrets.token_hex(4)
     log.error("Tool %s failed (reference %s)", name, reference, exc_info=error)
     told = feedback.crashed(name, reference, exposed(error)) if expose else feedback.crashed(name, reference)
     return Settled(ToolResult(False, error=told), error, reference)
 
 
-def _told(job: Job, error: ToolError, feedback: Feedback, visible: Visible | None) -> ToolResult:
+def _told(job: Job, error: ToolError, raised: Exception, feedback: Feedback, visible: Visible | None) -> Settled:
     use = job.tool.neighbour(error.use)
     if use != error.use:
         error = copy(error)
         error.use = use
     seen = visible() if visible is not None and use else None
-    return ToolResult(False, error=feedback.tool_error(job.tool.name, error, visible=seen))
+    text = feedback.tool_error(job.tool.name, error, visible=seen)
+    return Settled(ToolResult(False, error=text), raised, cause=f"{error.message}\n{error.hint}")
 
 
 def exposed(error: BaseException) -> str:

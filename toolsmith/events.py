@@ -113,6 +113,20 @@ class ToolResultReady:
 
 
 @dataclass(frozen=True, slots=True)
+class RepeatStopped:
+    """A call was not run: the same one has ended in the same bad way before, and nothing has changed since.
+
+    Attributes:
+        times: how often in a row it has.
+        text: what the model is told; it comes again as the call's `ToolResultReady`.
+    """
+
+    call: ToolCall
+    times: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class TurnEnded:
     """The model's answer is complete, and its calls, if any, are answered."""
 
@@ -174,6 +188,7 @@ Event = (
     | ApprovalNeeded
     | ToolProgress
     | ToolResultReady
+    | RepeatStopped
     | TurnEnded
     | RequestRetried
     | StrictDemoted

@@ -19,6 +19,7 @@ from toolsmith.events import (
     LimitReached,
     ModelSwitched,
     ReasoningDelta,
+    RepeatStopped,
     RequestRetried,
     RunEnded,
     RunStarted,
@@ -115,6 +116,8 @@ def _content(event: Event) -> dict[str, Any] | None:
             return {"id": call_id, "text": text}
         case ToolCallReady(call):
             return {"id": call.id, "name": call.name, "arguments": call.arguments}
+        case RepeatStopped(call, times, _):
+            return {"id": call.id, "name": call.name, "times": times}
         case ArgumentsRepaired(call, notes):
             return {"id": call.id, "name": call.name, "notes": notes}
         case ToolProgress(call_id, name, progress):

@@ -23,6 +23,7 @@ from toolsmith.events import (
     LimitReached,
     ModelSwitched,
     ReasoningDelta,
+    RepeatStopped,
     RequestRetried,
     RunEnded,
     RunStarted,
@@ -131,6 +132,8 @@ class PeopleView:
                 )
             case ToolResultReady():
                 self._result(event)
+            case RepeatStopped(call, times, _):
+                self.note(f"    {call.name} has ended like this {times} times; it is not run again as it is", "yellow")
             case ArgumentsRepaired(call, notes):
                 self.note(f"    {call.name}: {'; '.join(notes)}")
             case ToolProgress(_, name, progress):
