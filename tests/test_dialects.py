@@ -698,6 +698,15 @@ def test_members_that_should_be_null_may_be_missing() -> None:
     assert back(OPENAI_STRICT, schema, {"x": 1, "y": None}) == {"p": {"x": 1}}
 
 
+def test_a_constant_in_another_case_still_tells_the_alternative() -> None:
+    """Claude may write "CAT" even in strict mode; what is inside is decoded, and the argument door mends the case."""
+    table = {"type": "object", "additionalProperties": {"type": "integer"}}
+    cat = args("kind held", kind={"const": "cat"}, held=table)
+    dog = args("kind held", kind={"const": "dog"}, held={"type": "array", "items": {"type": "integer"}})
+    sent = {"kind": "CAT", "held": [{"key": "a", "value": 1}]}
+    assert back(CLAUDE_STRICT, {"oneOf": [dog, cat]}, sent) == {"p": {"kind": "CAT", "held": {"a": 1}}}
+
+
 def test_numbers_stay_as_they_were_sent() -> None:
     """5.0 is not 5 and -0.0 is not 0: the validator decides what they mean."""
     schema = args("p", p={"type": "array", "items": POINT})

@@ -224,9 +224,10 @@ class UnionDecoder:
     path: str = field(default="", compare=False)
 
     def decode(self, value: Any, path: str) -> Any:
-        for whole in (True, False):  # a server without strict mode may leave out what should be null
+        # a server without strict mode may leave out what should be null; Claude may change the case of a constant
+        for exact in (True, False):
             for branch in self.branches:
-                if fits(value, branch.schema, self.defs, whole=whole):
+                if fits(value, branch.schema, self.defs, exact=exact):
                     return value if branch.decoder is None else branch.decoder.decode(value, path)
         return value
 
@@ -257,35 +258,36 @@ def live_definitions(table: Mapping[str, Decoder | None]) -> set[str]:
         live = found
 
 
-def fits(value: Any, schema: Node, defs: Mapping[str, Node], *, whole: bool = True) -> bool:
+def fits(value: Any, schema: Node, defs: Mapping[str, Node], *, exact: bool = True) -> bool:
     """Whether a value has the shape of a wire schema: types, constants, members. Bounds and patterns are not looked at.
 
     Args:
         value: as the model sent it.
         schema: of a strict form.
         defs: what its references name; "#" for the root.
-        whole: False forgives missing members.
+        exact: False forgives missing members, and the case of constants.
     """
     if "$ref" in schema:
-        return fits(value, defs[def_name(schema["$ref"])], defs, whole=whole)
+        return fits(value, defs[def_name(schema["$ref"])], defs, exact=exact)
     if "anyOf" in schema:
-        return any(fits(value, s, defs, whole=whole) for s in schema["anyOf"])
-    if "const" in schema:
-        return json_equal(value, schema["const"])
-    if "enum" in schema:
-        return any(json_equal(value, v) for v in schema["enum"])
+        return any(fits(value, s, defs, exact=exact) for s in schema["anyOf"])
+    if "const" in schema or "enum" in schema:
+        values: list[Any] = [schema["const"]] if "const" in schema else schema["enum"]
+        if isinstance(value, str) and not exact:
+            return value.casefold() in [v.casefold() for v in values if isinstance(v, str)]
+        return any(json_equal(value, v) for v in values)
     kinds = schema.get("type", [])
     kind = kind_of(value)
     allowed = [kinds] if isinstance(kinds, str) else as_list(kinds)
     if not (kind in allowed or (kind == "integer" and "number" in allowed)):
         return kind == "number" and "integer" in allowed and float(value).is_integer()
     if kind == "array":
-        return all(fits(v, schema["items"], defs, whole=whole) for v in value)
+        return all(fits(v, schema["items"], defs, exact=exact) for v in value)
     if kind == "object":
         members = schema.get("properties", {})
-        if whole and not value.keys() >= set(schema.get("required", ())):
+        if exact and not value.keys() >= set(schema.get("required", ())):
             return False
-        return all(k in members and fits(v, members[k], defs, whole=whole) for k, v in value.items())
+        return all(k in members and fits(v, members[k], defs, exact=exact) for k, v in value.items())
     return True
 
 
