@@ -12,7 +12,7 @@ from typing import Any
 
 import pydantic
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pictures import PDF, gif, jpeg, png, webp
 
@@ -312,6 +312,7 @@ _prompts = st.builds(Message, st.just("user"), st.lists(st.builds(Text, _words) 
 _messages = _prompts | st.builds(_output, st.lists(_media, max_size=3))
 
 
+@settings(deadline=None)
 @given(st.lists(_messages, max_size=4))
 def test_a_dumped_history_comes_back_as_it_was(messages: list[Message]) -> None:
     assert load_messages(dump_messages(messages)) == messages

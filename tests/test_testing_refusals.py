@@ -12,7 +12,7 @@ import anthropic
 import httpx2
 import openai
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pictures import PDF, png
 
@@ -608,6 +608,7 @@ def _places(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("api", APIS)
+@settings(deadline=None)
 @given(data=st.data())
 def test_whatever_is_sent_is_answered(api: Api, data: st.DataObject) -> None:
     """Any value at any place of a request gives an answer or a refusal, never an exception of the scripted model."""
@@ -620,6 +621,7 @@ def test_whatever_is_sent_is_answered(api: Api, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("api", APIS)
+@settings(deadline=None)
 @given(data=st.data())
 def test_whatever_is_shown_is_answered(api: Api, data: st.DataObject) -> None:
     """The same for any value at any place of an image or a file."""
