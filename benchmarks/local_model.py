@@ -143,7 +143,7 @@ def measure(path: Path, model: str, *, wrong: bool) -> tuple[Score, float, int]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--set", choices=("tuning", "heldout"), action="append")
+    parser.add_argument("--set", choices=("tuning", "heldout", "heldout2"), action="append")
     parser.add_argument("--model", default="local:smollm2")
     parser.add_argument("--wrong", action="store_true", help="show what went wrong")
     options = parser.parse_args()

@@ -39,6 +39,7 @@ _VECTORS = ("wordllama", "weights/l2_supercat_256.safetensors")
 _TOKENIZER = ("wordllama", "tokenizers/l2_supercat_tokenizer_config.json")
 _CONTEXT = 4096
 _LONGEST_VALUE = 512
+_REMEMBERED = 1_000  # likelihoods; each turn of a run asks for those of the turns before it again
 _EXIT_SECONDS = 5.0  # generation stops at the next token; reading a long prompt cannot be interrupted
 _THREADS = 4
 
@@ -143,6 +144,7 @@ class LanguageModel:
     def __init__(self, path: Path) -> None:
         self._server = open_server(path, context=_CONTEXT)
         self.tokens_in = self.tokens_out = 0
+        self._known: dict[tuple[str, str], float] = {}
 
     def choose(self, prompt: str, literals: Sequence[str], ticket: Ticket) -> str:
         """Go on from the prompt with one of the literals: the likeliest, token by token."""
@@ -165,39 +167,64 @@ class LanguageModel:
             Stopped: the ticket is over.
             RuntimeError: the engine refuses the request.
         """
-        ticket.check()
-        body = {"prompt": prompt, "temperature": 0, "seed": 1, "n_predict": most, "cache_prompt": True, "stream": True}
-        body |= {"grammar": grammar} if grammar else {}
+        body = {"n_predict": most, **({"grammar": grammar} if grammar else {})}
         pieces: list[str] = []
-        problems: list[Any] = []
         ends: list[object] = []
 
-        def take(chunk: dict[str, Any]) -> bool:
-            if "choices" not in chunk:
-                problems.append(chunk)
-                return True
-            choice = chunk["choices"][0]
+        def take(choice: dict[str, Any]) -> None:
             piece = str(choice.get("text") or "")
             ends.append(choice.get("finish_reason"))
             if piece:
                 pieces.append(piece)
                 if heard is not None:
                     heard(piece)
-            usage = chunk.get("usage")
-            if usage:
+
+        self._generate(prompt, body, ticket, take)
+        return Generated("".join(pieces), whole="length" not in ends)
+
+    def likelihood(self, prompt: str, text: str, ticket: Ticket) -> float:
+        """How likely the model finds a text behind a prompt: the logarithm, so 0 is certain and all else below."""
+        if (prompt, text) not in self._known:
+            found: list[float] = []
+
+            def take(choice: dict[str, Any]) -> None:
+                given: dict[str, Any] = choice.get("logprobs") or {}
+                tokens: Sequence[dict[str, Any]] = given.get("content") or ()
+                found.extend(float(token["logprob"]) for token in tokens)
+
+            # The grammar leaves no choice, so what is generated is the text; the figures are those without a grammar.
+            body = {"n_predict": len(text) + 8, "grammar": grammar([text]), "n_probs": 1}
+            self._generate(prompt, body, ticket, take)
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            self._known[prompt, text] = sum(found)
+        return self._known[prompt, text]
+
+    def _generate(
+        self, prompt: str, body: dict[str, Any], ticket: Ticket, take: Callable[[dict[str, Any]], None]
+    ) -> None:
+        ticket.check()
+        problems: list[Any] = []
+
+        def chunk(given: dict[str, Any]) -> bool:
+            if "choices" not in given:
+                problems.append(given)
+                return True
+            take(given["choices"][0])
+            if usage := given.get("usage"):
                 self.tokens_in += int(usage["prompt_tokens"])
                 self.tokens_out += int(usage["completion_tokens"])
             return ticket.over()
 
-        self._server.handle_completions(body, take)
+        fixed = {"prompt": prompt, "temperature": 0, "seed": 1, "cache_prompt": True, "stream": True}
+        self._server.handle_completions({**fixed, **body}, chunk)
         ticket.check()
         if problems:
             raise RuntimeError(f"llama.cpp refused a request: {json.dumps(problems[0])[:300]}")
-        return Generated("".join(pieces), whole="length" not in ends)
 
 
 def grammar(literals: Sequence[str]) -> str:
-    """An llguidance grammar that admits these JSON texts and nothing else."""
+    """An llguidance grammar that admits these texts and nothing else."""
     return "%llguidance {}\nstart: " + " | ".join(json.dumps(text, ensure_ascii=False) for text in literals) + "\n"
 
 

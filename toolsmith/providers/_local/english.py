@@ -29,10 +29,13 @@ FREE_NAMES = _set(
     """
     text body message content query question subject title note reason comment description sql pattern task words
     prompt summary name label phrase sentence topic keywords search caption remark resolution details feedback
-    review
+    review claim statement
     """
 )
 """Names of arguments that take words as they were said rather than the name of something."""
+
+NAMING_NAMES = _set("title name label")
+"""Of these, the ones whose words are a name all the same: they end where another phrase begins ("by ...")."""
 
 CODE_NAMES = _set(
     """

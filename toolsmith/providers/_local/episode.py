@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-LONGEST_REQUEST = 4_000
+LONGEST_REQUEST = 2_000
 """Characters of a request that are read; a model this small makes nothing of more."""
 
 

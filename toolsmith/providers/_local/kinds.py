@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from toolsmith.providers._local.english import CODE_NAMES, FREE_NAMES, PATH_NAMES
+from toolsmith.providers._local.english import CODE_NAMES, FREE_NAMES, NAMING_NAMES, PATH_NAMES
 from toolsmith.providers._local.fields import Field
 from toolsmith.providers._local.spans import EXTENSION, PATH
 
@@ -12,6 +12,11 @@ from toolsmith.providers._local.spans import EXTENSION, PATH
 def is_free_text(f: Field) -> bool:
     """Whether a field takes words as they were said (a note, a query) rather than a name of something."""
     return bool(names(f) & FREE_NAMES)
+
+
+def is_name(f: Field) -> bool:
+    """Whether a field takes a name, be it one of several words, rather than a text."""
+    return not is_free_text(f) or bool(names(f) & NAMING_NAMES)
 
 
 def is_marked(f: Field) -> bool:

@@ -27,14 +27,33 @@ Tool: copy_file. Copy a file between folders.
 Arguments: {"file": "notes.md", "source": "drafts", "destination": "archive"}
 
 """
+_REQUESTS = """Tool: book_table. Reserve a table in a restaurant.
+Request: Can I get a table for four at Luigi's tonight?
+
+Tool: send_message. Send a text message to a person.
+Request: Tell Tom that the meeting moved to Friday
+
+Tool: copy_file. Copy a file between folders.
+Request: copy notes.md from drafts to archive
+
+"""
 _LONGEST_ANSWER = 200
 _CHAT = "<|im_start|>{role}\n{text}<|im_end|>\n"
 
 
 def prompt(text: str, tool: Tool) -> str:
     """What the language model reads before it fills an argument in."""
-    lead = " ".join(tool.lead.split())[:300]
-    return f"{_EXAMPLES}Request: {text}\nTool: {tool.name}. {lead}\nArguments: "
+    return f"{_EXAMPLES}Request: {text}\nTool: {tool.name}. {_lead(tool)}\nArguments: "
+
+
+def request_prompt(tool: Tool | None) -> str:
+    """What the language model reads before a request whose likelihood is asked for."""
+    about = "something else." if tool is None else f"{tool.name}. {_lead(tool)}"
+    return f"{_REQUESTS}Tool: {about}\nRequest:"
+
+
+def _lead(tool: Tool) -> str:
+    return " ".join(tool.lead.split())[:300]
 
 
 def answer(body: bytes, models: Models, ticket: Ticket, tell: Callable[[bytes], None] | None = None) -> bytes:
@@ -81,7 +100,10 @@ def _step(
     def ask(text: str, literals: Sequence[str]) -> str:
         return models.language.choose(text, literals, ticket)
 
-    planner = Planner(Router(tools, models.embedder.embed), ask, prompt)
+    def likelihood(text: str, tool: Tool | None) -> float:
+        return models.language.likelihood(request_prompt(tool), f" {text}", ticket)
+
+    planner = Planner(Router(tools, models.embedder.embed, likelihood), ask, prompt)
     step = planner.next(episode.read(messages), str(request.get("tool_choice") or "auto"))
     match step:
         case Call(name, arguments):

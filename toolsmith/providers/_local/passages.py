@@ -12,7 +12,7 @@ from dataclasses import replace
 from toolsmith.providers._local.candidates import Candidate, Source, named
 from toolsmith.providers._local.english import ASKING, CODE_NAMES, EDGE_WORDS, NAME_JOINTS, PATH_NAMES, stem, stems
 from toolsmith.providers._local.fields import Field
-from toolsmith.providers._local.kinds import is_code, is_free_text, is_path, parts
+from toolsmith.providers._local.kinds import is_code, is_free_text, is_name, is_path, parts
 from toolsmith.providers._local.spans import EMAIL, URL, UUID, Reading, Span, Word
 
 _LONGEST_SLOT, _LONGEST_FREE, _MOST = 7, 40, 400
@@ -91,23 +91,30 @@ def _spans(f: Field, source: Source, *, free: bool, strictness: int) -> list[Spa
     quoted = [s for s in reading.quoted if source.free(s.start, s.end)]
     if free and (apart := source.set_apart()):
         return apart
-    spans, own = list(quoted), stems(f.name)
+    spans, own, phrase = list(quoted), stems(f.name), is_name(f)
+    counts = {n.end for n in reading.numbers}
     for span in reading.runs(_LONGEST_FREE if free else _LONGEST_SLOT):
         inner = reading.words[span.first : span.last + 1]
         if not source.free(span.start, span.end):
             continue
-        if strictness >= 1 and (not _is_whole(span, reading, source) or (not free and not _is_phrase(span, inner))):
+        if strictness >= 1 and (not _is_whole(span, reading, source) or (phrase and not _is_phrase(span, inner))):
             continue
         if strictness >= 2 and inner[0] is source.imperative:
             continue
         if strictness >= 3 and (
-            _asks(inner[0])
+            (phrase and inner[0].text.islower() and _is_counted(inner[0], counts, reading))
+            or _asks(inner[0])
             or _names_deed(inner[0], source)
             or (_names_deed(inner[-1], source) and not (stem(inner[-1].text) in own and _compound(inner)))
         ):
             continue
         spans.append(span)
     return spans
+
+
+def _is_counted(word: Word, counts: set[int], reading: Reading) -> bool:
+    """Whether a number stands right before a word: "one person" counts, it names nobody."""
+    return any(end <= word.start and not reading.text[end : word.start].strip() for end in counts)
 
 
 def _is_number(c: Candidate, source: Source) -> bool:

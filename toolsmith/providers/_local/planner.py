@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 from toolsmith.providers._local import answers
@@ -26,6 +27,7 @@ MAX_ATTEMPTS = 6
 """Calls that one clause of a request may take, remedies and corrections included."""
 
 _SURE_PART = 0.35
+_MOST_CLAUSES = 6
 _STRONG_CUT = re.compile(
     r"\s*(?:[,;.?!]?\s+(?:and\s+)?(?:then|afterwards|after that)\s*,?\s+|;\s+|[.?!]\s+(?:and\s+|also\s+)?)"
 )
@@ -121,11 +123,11 @@ class Planner:
     def _halves(self, part: str, routed: Routed) -> list[Goal]:
         """Cut at an "and" only where both sides plainly ask for a tool of their own."""
         reading = Reading(part)
-        for m in _WEAK_CUT.finditer(part):
+        for m in islice(_WEAK_CUT.finditer(part), _MOST_CLAUSES):
             left, right = part[: m.start()], part[m.end() :]
             if any(q.start < m.start() < q.end for q in reading.quoted) or not _begins_clause(right):
                 continue
-            one, two = self.router.route(left), self.router.route(right)
+            one, two = self.router.glance(left), self.router.glance(right)
             if one and two and min(one.score, two.score) >= _SURE_PART and one.tool is not two.tool:
                 return [Goal(left, one.tool), *self._halves(right, two)]
         return [Goal(part, routed.tool)]
@@ -201,7 +203,7 @@ def _cut(text: str, pattern: re.Pattern[str]) -> list[str]:
     quoted = Reading(text).quoted
     parts: list[str] = []
     begun = 0
-    for m in pattern.finditer(text):
+    for m in islice(pattern.finditer(text), _MOST_CLAUSES):
         if any(q.start < m.start() < q.end for q in quoted):
             continue
         parts.append(text[begun : m.start()])

@@ -2,7 +2,8 @@
 
 A score is a cosine of the whole texts, plus a part of how well the single words meet, moved by plain evidence: a tool
 that needs a number cannot be meant by a text without one; a tool one of whose values the text names is more likely
-meant. The weights were set on the tuning set of `benchmarks/local_model.py`.
+meant. Where that leaves a doubt, the language model adds its word: how much likelier it finds the request behind the
+tool's description than behind none. The weights were set on the tuning set of `benchmarks/local_model.py`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ THRESHOLD = 0.20
 """Below this score no tool is meant."""
 
 _WORDS_WEIGHT = 0.3
+_LIKELIHOOD_WEIGHT = 0.05
+_PLAIN, _CLEAR, _HOPELESS = 0.6, 0.3, -0.15
+_JUDGED, _LONGEST_JUDGED = 3, 40  # tools, words: each word costs the language model a step
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class Tool:
     def summary(self) -> str:
         """What is compared with a request."""
         names = " ".join(f.name.replace("_", " ") for f in self.fields)
-        return f"{self.title}: {self.lead} {names}".strip()
+        return expanded(f"{self.title}: {self.lead} {names}".strip())
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
@@ -79,19 +83,50 @@ class Routed:
 
 
 class Router:
-    """Finds the tool that a text asks for; remembers what it has seen."""
+    """Finds the tool that a text asks for; remembers what it has seen.
 
-    def __init__(self, tools: Sequence[Tool], embed: Embed) -> None:
+    Args:
+        tools: those to choose from.
+        embed: gives a text's vector, of length 1.
+        likelihood: asked where the vectors leave a doubt: how likely a text is as a request for a tool, or as a request
+            for something else (None), as logarithms. Left out, the vectors decide alone.
+    """
+
+    def __init__(
+        self, tools: Sequence[Tool], embed: Embed, likelihood: Callable[[str, Tool | None], float] | None = None
+    ) -> None:
         self.tools = tuple(tools)
         self._embed = lru_cache(4096)(embed)
+        self._likelihood = likelihood
         self._seen: dict[str, Routed | None] = {}
 
     def route(self, text: str) -> Routed | None:
         """The best tool, whatever its score; None where there are no tools."""
         if text not in self._seen:
-            scored = [Routed(tool, self.score(text, tool)) for tool in self.tools]
-            self._seen[text] = max(scored, key=lambda r: r.score, default=None)
+            scored = self._scored(text)
+            self._seen[text] = self._reconsidered(text, scored) if scored else None
         return self._seen[text]
+
+    def glance(self, text: str) -> Routed | None:
+        """`route` by the vectors alone."""
+        return next(iter(self._scored(text)), None)
+
+    def _scored(self, text: str) -> list[Routed]:
+        return sorted((Routed(tool, self.score(text, tool)) for tool in self.tools), key=lambda r: -r.score)
+
+    def _reconsidered(self, text: str, scored: Sequence[Routed]) -> Routed:
+        """The best of the nearest few, with the language model's word where they are close or far off."""
+        best, margin = scored[0], scored[0].score - (scored[1].score if len(scored) > 1 else 0.0)
+        plain = best.score >= _PLAIN and margin >= _CLEAR
+        if self._likelihood is None or plain or best.score < _HOPELESS:
+            return best
+        said = " ".join(text.split()[:_LONGEST_JUDGED])
+        anything = self._likelihood(said, None)
+        judged = [
+            Routed(r.tool, r.score + _LIKELIHOOD_WEIGHT * (self._likelihood(said, r.tool) - anything))
+            for r in scored[:_JUDGED]
+        ]
+        return max(judged, key=lambda r: r.score)
 
     def score(self, text: str, tool: Tool) -> float:
         """How likely a text asks for a tool."""

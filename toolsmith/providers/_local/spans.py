@@ -124,7 +124,7 @@ class Reading:
         """What follows a colon or a word such as "called", up to the end of the text: free text and titles."""
         spans: list[Span] = []
         for m in re.finditer(r":\s+|\b(?:called|named|titled|labelled|saying|says|that)\s+", self.text):
-            rest = self.text[m.end() :].rstrip().rstrip(".!")
+            rest = self.text[m.end() :].rstrip().rstrip(".!?")
             if rest:
                 spans.append(Span(rest, m.end(), m.end() + len(rest)))
         return spans
