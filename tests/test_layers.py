@@ -25,7 +25,18 @@ LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
     (
         "words that everything is said in",
         frozenset(
-            {"errors", "media", "_sniffing", "messages", "limits", "events", "history", "_runresult", "remedies"}
+            {
+                "errors",
+                "media",
+                "_sniffing",
+                "messages",
+                "limits",
+                "events",
+                "history",
+                "_runresult",
+                "remedies",
+                "_plain",
+            }
         ),
     ),
     (
@@ -58,7 +69,6 @@ LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
                 "_options",
                 "_overflow",
                 "_places",
-                "_plain",
                 "_planner",
                 "_problems",
                 "_rawschema",
@@ -85,7 +95,7 @@ LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
     ("one call, carried out", frozenset({"_invoke", "_invoke_blocking", "_job", "_settle", "_workers"})),
     ("tools", frozenset({"_arguments", "_definition", "_feedback", "_results", "tool", "_decorator", "registry"})),
     ("the run", frozenset({"_admission", "_breaker", "_budget", "_loop", "_output", "_steps", "_turn", "approvals"})),
-    ("carrying it out", frozenset({"_drive", "_line", "_retry", "_run", "providers"})),
+    ("carrying it out", frozenset({"_drive", "_line", "_retry", "_run", "_taking", "providers"})),
     ("services and settings", frozenset({"providers.*", "config"})),
     ("the agent", frozenset({"agent", "streams"})),
     ("leaves", frozenset({"__main__", "cli", "testing"})),

@@ -58,6 +58,13 @@ def _is_plain_number(value: int | float) -> bool:
     return isfinite(value) if value.__class__ is float else cast("int", value).bit_length() <= MAX_BITS
 
 
+def sound(text: str) -> str:
+    """A text that UTF-8 can hold: U+FFFD for each half of a surrogate pair, two halves in a row as their character."""
+    if text.isascii() or encodable(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def encodable(text: str) -> bool:
     """Whether a text has no half of a surrogate pair in it."""
     try:

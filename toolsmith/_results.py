@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from toolsmith._plain import MAX_BITS, MAX_DEPTH, MAX_ITEMS, encodable, is_plain
+from toolsmith._plain import MAX_BITS, MAX_DEPTH, MAX_ITEMS, encodable, is_plain, sound
 from toolsmith.errors import ToolError
 from toolsmith.media import File, Image, Media, set_aside
 from toolsmith.messages import ToolResult
@@ -169,8 +169,7 @@ class _Writer:
         plain = str.__str__(value)
         if not plain.isascii() and not encodable(plain):
             self.notes["broken_text"] = None
-            # Two halves in a row are one character, written the way UTF-16 does.
-            return plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            return sound(plain)
         return plain
 
     def itself(self, value: Any) -> Any:

@@ -20,7 +20,7 @@ from toolsmith._turn import repeats
 from toolsmith.errors import RunError
 from toolsmith.events import Event, HistoryMended, Observer, RunEnded, RunStarted
 from toolsmith.history import mend
-from toolsmith.messages import Message, Prompt, Text, prompt_parts
+from toolsmith.messages import Message, Prompt, Text, encoded_text, prompt_parts
 
 if TYPE_CHECKING:
     from toolsmith._output import Output
@@ -90,7 +90,14 @@ def _said(prompt: Prompt | None) -> str:
 
 def resume(agent: Agent[Any], offers: Offers, pending: Pending, decisions: Sequence[Decision], wishes: Wishes) -> Run:
     """A run that waited for a person, ready to go on; its budget goes on from where it was."""
-    budget = Budget(agent.limits, pending.usage, pending.turns, pending.tool_calls, pending.by_tool.copy())
+    budget = Budget(
+        agent.limits,
+        pending.usage,
+        pending.turns,
+        pending.tool_calls,
+        pending.by_tool.copy(),
+        pending.by_group.copy(),
+    )
     run = _run(agent, offers, list(pending.messages), budget, wishes, len(pending.messages))
     run.waiting, run.decisions = pending, decisions
     run.conversation.breaker = pending.breaker.copy()
@@ -103,6 +110,7 @@ def _run(
     agent: Agent[Any], offers: Offers, messages: list[Message], budget: Budget, wishes: Wishes, before: int
 ) -> Run:
     _check_names(agent, wishes)
+    encoded_text(agent.instructions, "Agent.instructions")
     outbox = Outbox(_observe(agent.observers) if agent.observers else None, keep=wishes.keep)
     emit = outbox.emit if wishes.keep or agent.observers else None
     conversation = Conversation(

@@ -80,8 +80,9 @@ class Agent(Generic[OutputT]):
 
     Raises:
         DefinitionError: something that cannot be a tool, two tools of one name, or a remedy (`on_error`) that names a
-            tool which is not there; all problems at once.
+            tool which is not there; all problems at once. Also a limit on a group that has no tools.
         ConfigError: an unknown provider, or a misspelt setting.
+        ValueError: the instructions have half of a surrogate pair in them, which no service takes.
     """
 
     def __init__(
@@ -102,13 +103,14 @@ class Agent(Generic[OutputT]):
         observers: Iterable[Observer] = (),
     ) -> None:
         # Here and below: what only makes or runs agents is loaded with the first one, not with the name `Agent`.
-        from toolsmith.registry import ToolRegistry, check_remedies
+        from toolsmith.messages import encoded_text
+        from toolsmith.registry import ToolRegistry, check_names
 
         self.name = name
-        self.instructions = instructions
+        self.instructions = encoded_text(instructions, "Agent(instructions=...)")
         self.limits = _limits(limits, max_calls_per_run, tool_timeout)
         self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(_iterable(tools))
-        check_remedies(self.tools)
+        check_names(self.tools, self.limits.groups or ())
         self.settings: dict[str, Any] = dict(settings or {})
         self.parallel_tool_calls = parallel_tool_calls
         self.output_type = output_type
@@ -158,6 +160,7 @@ class Agent(Generic[OutputT]):
 
         Raises:
             RunError: the run ended without an answer; `error.messages` holds the history so far.
+            ValueError: the prompt is an empty list, or a text with half of a surrogate pair in it.
         """
         return await self._begin(prompt, options).answer()
 

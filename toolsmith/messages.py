@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from toolsmith._plain import encodable, sound
 from toolsmith.media import File, Image, Media
 
 Role = Literal["user", "assistant", "tool"]
@@ -92,10 +93,10 @@ def prompt_parts(prompt: Prompt) -> tuple[Text | Image | File, ...]:
 
     Raises:
         TypeError: it holds something else; the text says how to make an image or a file of it.
-        ValueError: it is an empty list.
+        ValueError: it is an empty list, or a text has half of a surrogate pair in it, which UTF-8 cannot hold.
     """
     if isinstance(prompt, str):
-        return (Text(prompt),)
+        return (Text(encoded_text(prompt, "The prompt")),)
     if isinstance(prompt, (Image, File)):
         return (prompt,)
     if not isinstance(prompt, Sequence) or isinstance(prompt, (bytes, bytearray, memoryview)):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -108,7 +109,26 @@ def prompt_parts(prompt: Prompt) -> tuple[Text | Image | File, ...]:
             )
     if not prompt:
         raise ValueError("The prompt is an empty list.")
-    return tuple(Text(item) if isinstance(item, str) else item for item in prompt)
+    return tuple(
+        Text(encoded_text(item, f"Item {number} of the prompt")) if isinstance(item, str) else item
+        for number, item in enumerate(prompt, 1)
+    )
+
+
+def encoded_text(text: str, what: str) -> str:
+    """The text itself, if it can be sent.
+
+    Raises:
+        ValueError: it has half of a surrogate pair in it; `what` says which text that is.
+    """
+    if text.isascii() or encodable(text):
+        return text
+    at = next(i for i, c in enumerate(text) if "\ud800" <= c <= "\udfff")
+    raise ValueError(
+        f"{what} has half of a surrogate pair, {text[at]!a}, at position {at}: no service takes that. Most often "
+        "a text was cut in the middle of a character or decoded with errors='surrogateescape'; decode it with "
+        "errors='replace', or take that character out."
+    )
 
 
 def _kind(value: object) -> str:
@@ -249,6 +269,9 @@ class ToolResult:
         error: for a failure, the text that the model reads.
         notes: remarks for the model that go with a success ("'RED' was read as 'red'").
         media: the images and files themselves, in the order of their numbers; a failure shows none.
+
+    Half of a surrogate pair in `error` or `notes` becomes U+FFFD here: a text that cannot be encoded reaches no model,
+    and would end the run.
     """
 
     success: bool
@@ -256,3 +279,9 @@ class ToolResult:
     error: str | None = None
     notes: tuple[str, ...] = ()
     media: tuple[Media, ...] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.error, str):
+            object.__setattr__(self, "error", sound(self.error))
+        if self.notes:
+            object.__setattr__(self, "notes", tuple(map(sound, self.notes)))

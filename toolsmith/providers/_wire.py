@@ -8,8 +8,9 @@ from collections.abc import Collection, Mapping
 from hashlib import blake2s
 from typing import Any, cast
 
-from pydantic_core import from_json, to_json
+from pydantic_core import PydanticSerializationError, from_json, to_json
 
+from toolsmith._plain import sound
 from toolsmith.errors import ConfigError, ProviderError
 
 _ILLEGAL_IN_ID = re.compile(r"[^a-zA-Z0-9_-]")
@@ -41,8 +42,27 @@ def is_whole(data: bytes) -> bool:
 
 
 def dump(value: Any) -> bytes:
-    """JSON that any service reads: a number too large for JSON becomes null instead of `Infinity`."""
-    return to_json(value, inf_nan_mode="null")
+    """JSON that any service reads.
+
+    A number too large for JSON becomes null instead of `Infinity`, half of a surrogate pair U+FFFD: a history that was
+    made elsewhere may hold either.
+    """
+    try:
+        return to_json(value, inf_nan_mode="null")
+    except PydanticSerializationError:
+        return to_json(_sound(value), inf_nan_mode="null")
+
+
+def _sound(value: Any) -> Any:
+    match value:
+        case str():
+            return sound(value)
+        case Mapping():
+            return {sound(str(k)): _sound(v) for k, v in cast("Mapping[Any, Any]", value).items()}
+        case list() | tuple():
+            return [_sound(item) for item in cast("list[Any]", value)]
+        case _:
+            return value
 
 
 def obj(value: Any) -> dict[str, Any]:

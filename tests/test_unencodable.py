@@ -1,0 +1,109 @@
+"""Half of a surrogate pair: whatever text has one in it, no run ends by it, and no model is sent it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import AfterValidator
+
+from toolsmith import Agent, Tool, ToolError, ToolResult
+from toolsmith.messages import Message, Text, ToolOutput
+from toolsmith.remedies import Remedy
+from toolsmith.testing import Api, ScriptedModel, call, raw_call, say
+
+APIS: tuple[Api, ...] = get_args(Api)
+HALF = "no page \ud800"
+TEXTS = st.text(st.characters(categories=None) | st.characters(categories=["Cs"]), min_size=1, max_size=12)
+
+
+def run(api: Api, function: Callable[[], Any], **options: Any) -> str:
+    """What the model is told of the call."""
+    model = ScriptedModel([call("probe"), say("done")])
+    agent = Agent(model.provider(api), tools=[Tool(function, name="probe", **options)])
+    result = agent.run_sync("go")
+    assert result.output == "done"
+    model.requests[-1].raw.decode()
+    return next(p.text for m in result.messages for p in m.parts if isinstance(p, ToolOutput))
+
+
+def raising(error: Exception) -> Callable[[], str]:
+    def probe() -> str:
+        raise error
+
+    return probe
+
+
+@pytest.mark.parametrize("api", APIS)
+@given(text=TEXTS)
+@settings(max_examples=15, deadline=None)
+def test_any_text_of_a_tools_error_reaches_the_wire(api: Api, text: str) -> None:
+    """The law: message, hint and arguments of an error may be any text that Python can hold."""
+    told = run(api, raising(ToolError(text, hint=text, use="probe", args={text: text})))
+    told.encode()
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize(
+    ("function", "options"),
+    [
+        (raising(ToolError(HALF)), {}),
+        (raising(ToolError("no page", hint=HALF)), {}),
+        (raising(KeyError("x")), {"on_error": {KeyError: Remedy(HALF, hint=HALF)}}),
+        (lambda: ToolResult(False, error=HALF), {}),
+        (lambda: ToolResult(True, "data", notes=(HALF,)), {}),
+    ],
+    ids=["message", "hint", "remedy", "result", "note"],
+)
+def test_every_way_to_speak_to_the_model(api: Api, function: Callable[[], Any], options: dict[str, Any]) -> None:
+    """The half stands as U+FFFD, the rest of the text as it was."""
+    assert "no page \ufffd" in run(api, function, **options)
+
+
+def test_a_result_holds_a_sound_text() -> None:
+    """It is mended where a text becomes a result, so that who calls a tool by hand can print it too."""
+    assert "\ufffd" in (Tool(raising(ToolError(HALF)), name="probe").call_json_sync("{}").error or "")
+    assert ToolResult(False, error="\ud83d\ude00").error == "\N{GRINNING FACE}"
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_words_of_the_tools_own_check(api: Api) -> None:
+    """What a validator says of a model's arguments may hold anything too (pydantic itself cannot hold it)."""
+
+    def never(value: str) -> str:
+        raise ValueError(HALF)
+
+    def probe(x: Annotated[str, AfterValidator(never)]) -> str:
+        return x
+
+    model = ScriptedModel([raw_call("probe", '{"x": "a"}'), say("done")])
+    result = Agent(model.provider(api), tools=[probe]).run_sync("go")
+    assert (result.tool_calls[0].result.error or "").startswith(
+        "`probe` was not run: the check of its arguments failed"
+    )
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_prompts_and_instructions(api: Api) -> None:
+    """The developer is told at once, and where."""
+    agent = Agent(ScriptedModel([say("done")]).provider(api))
+    with pytest.raises(ValueError, match=r"The prompt has half of a surrogate pair, '\\ud800', at position 1"):
+        agent.run_sync("a\ud800")
+    with pytest.raises(ValueError, match="Item 2 of the prompt"):
+        agent.run_sync(["a", "b\ud800"])
+    with pytest.raises(ValueError, match="instructions"):
+        Agent(ScriptedModel([say("done")]).provider(api), instructions="a\ud800")
+    agent.instructions = "a\ud800"
+    with pytest.raises(ValueError, match="instructions"):
+        agent.run_sync("go")
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_history_from_elsewhere(api: Api) -> None:
+    """What was said before cannot be taken back: it is sent as well as it can be."""
+    agent = Agent(ScriptedModel([say("done")]).provider(api))
+    history = [Message("user", (Text("a\ud800"),)), Message("assistant", (Text("b\udfff"),))]
+    assert agent.run_sync("go", message_history=history).output == "done"
