@@ -58,6 +58,7 @@ def test_an_image_is_what_its_bytes_are(data: bytes, kind: str, pixels: tuple[in
     assert (image.media_type, image.pixels, image.data) == (kind, pixels, data)
 
 
+@settings(deadline=None)
 @given(
     st.binary(max_size=60), st.sampled_from([b"", b"\xff\xd8\xff", b"GIF89a", b"RIFF0000WEBPVP8X", PNG[:24], b"%PDF-"])
 )
@@ -82,6 +83,7 @@ def test_from_a_path(tmp_path: Path) -> None:
     assert File.from_path(report, name="Q3").label == f"Q3, application/pdf, {len(PDF)} bytes"
     assert (File.from_path(notes).text, File.from_path(notes).media_type) == ("# Grüße", "text/markdown")
     assert File(PDF, name="x").text is None
+    assert File(PDF, name="half \ud83d.pdf").name == "half ?.pdf", "or no service could be told it"
 
 
 @pytest.mark.parametrize(

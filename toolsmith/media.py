@@ -179,7 +179,8 @@ class File:
             if _words(data) is None:
                 raise ValueError("Bytes that are no PDF and no UTF-8 text need media_type=, or a name with an ending.")
             found = "text/plain"
-        _fill(self, data=data, media_type=found, url=url)
+        name = self.name.encode("utf-8", "replace").decode()  # a name on disk may be no valid text
+        _fill(self, data=data, media_type=found, name=name, url=url)
 
     @classmethod
     def from_path(cls, path: str | os.PathLike[str], *, media_type: str = "", name: str = "") -> Self:
