@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NotRequired, cast, get_args, get_origin
 
 from pydantic import ConfigDict, TypeAdapter
+from pydantic.errors import PydanticUndefinedAnnotation
 from pydantic_core import SchemaError
 from typing_extensions import TypedDict
 
+from toolsmith._annotations import Scope, Unresolved
 from toolsmith._neutral import Doubts, NeutralSchema
 
 Json = dict[str, Any]
@@ -28,16 +30,24 @@ class Built:
     doubts: Doubts
 
 
-def build(name: str, hints: Mapping[str, Any]) -> Built:
+def build(name: str, hints: Mapping[str, Any], scope: Scope | None = None) -> Built:
     """Make adapter and schema of a TypedDict with these fields.
 
+    Args:
+        scope: where names are looked for that the types themselves have in their own fields.
+
     Raises:
+        PydanticUndefinedAnnotation: such a name cannot be found.
         NothingButNull: pydantic would drop from a union what JSON lacks, and only null is left.
         Exception: pydantic's own, for types that it cannot take or describe; what a type's own hooks raise.
     """
-    adapter = _adapter(name, hints)
+    adapter, names = _adapter(name, hints, scope)
     generator = NeutralSchema()
     schema = generator.generate(adapter.core_schema)
+    for model in generator.models:
+        # So that the function can make one, and its result be shown: pydantic does this itself at a first use.
+        if not model.__pydantic_complete__:
+            model.model_rebuild(raise_errors=False, _types_namespace=names)
     if any(
         shown == {"type": "null"} and not _means_null(hint)
         for shown, hint in zip(schema["properties"].values(), hints.values(), strict=True)
@@ -46,17 +56,37 @@ def build(name: str, hints: Mapping[str, Any]) -> Built:
     return Built(adapter, schema, generator.doubts)
 
 
-def _adapter(name: str, hints: Mapping[str, Any]) -> TypeAdapter[Any]:
+def _adapter(name: str, hints: Mapping[str, Any], scope: Scope | None) -> tuple[TypeAdapter[Any], Json]:
     arguments = cast("Any", TypedDict)(name, dict(hints))
-    arguments.__pydantic_config__ = ConfigDict(extra="forbid")
+    arguments.__pydantic_config__ = ConfigDict(extra="forbid", defer_build=True)
     try:
-        return TypeAdapter(arguments)
+        return _complete(TypeAdapter(arguments), scope)
     except SchemaError as error:
         if "look-around" not in str(error) and "backreference" not in str(error):
             raise
         # The usual engine is quicker and cannot be made to hang, but knows neither.
-        arguments.__pydantic_config__ = ConfigDict(extra="forbid", regex_engine="python-re")
-        return TypeAdapter(arguments)
+        arguments.__pydantic_config__ = ConfigDict(extra="forbid", defer_build=True, regex_engine="python-re")
+        return _complete(TypeAdapter(arguments), scope)
+
+
+def _complete(adapter: TypeAdapter[Any], scope: Scope | None) -> tuple[TypeAdapter[Any], Json]:
+    """Build an adapter. pydantic would look for names in the frame that calls it, which is one of this package.
+
+    Gives also the names that it had to be told.
+    """
+    names: Json = {} if scope is None else scope.local_classes()
+    while True:
+        try:
+            if not adapter.rebuild(force=True, _types_namespace=names):
+                raise TypeError("the types that it names in turn are not complete")
+            return adapter, names
+        except PydanticUndefinedAnnotation as error:
+            if scope is None or error.name is None or error.name in names:
+                raise
+            try:
+                names[error.name] = scope.find(error.name)
+            except Unresolved:
+                raise error from None
 
 
 def _means_null(hint: Any) -> bool:

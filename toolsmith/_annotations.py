@@ -13,10 +13,10 @@ import sys
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import FrameType, SimpleNamespace
-from typing import Annotated, Any, ForwardRef, Literal, get_args, get_origin
+from typing import Annotated, Any, ForwardRef, Literal, cast, get_args, get_origin
 
 _MOST_NAMES = 64
 """How many missing names one annotation may have; a bound, in case a lookup and Python disagree for ever."""
@@ -52,11 +52,23 @@ class Checking:
 
 
 class Scope:
-    """Where the names of one function's annotations are looked for."""
+    """Where the names of one function's annotations are looked for.
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    Args:
+        function: the innermost one, which has the annotations.
+        call: what is to be the tool; a bound method says whose it is.
+    """
+
+    def __init__(self, function: Callable[..., Any], call: Any = None) -> None:
         self.globals: dict[str, Any] = getattr(function, "__globals__", {})
-        self.locals: dict[str, Any] = {p.__name__: p for p in getattr(function, "__type_params__", ())}
+        self._running = _decorating(self.globals)
+        self.locals: dict[str, Any] = {}
+        self._classes = _owners(function, call)
+        for frame in reversed(self._running):
+            self.locals.update(_enclosing(function, frame))
+        for owner in reversed(self._classes):
+            self.locals.update((name, held) for name, held in vars(owner).items() if _defined_in(owner, name, held))
+        self.locals.update((p.__name__, p) for p in getattr(function, "__type_params__", ()))
         code = getattr(function, "__code__", None)
         closure = getattr(function, "__closure__", None)
         if code is not None and closure:
@@ -65,9 +77,8 @@ class Scope:
                     self.locals[name] = cell.cell_contents
                 except ValueError:  # not yet assigned: the enclosing function is still running
                     continue
-        owner = _owner(function)
-        if owner is not None:
-            self.locals.setdefault(owner.__name__, owner)
+        if self._classes:
+            self.locals.setdefault(self._classes[0].__name__, self._classes[0])
 
     def resolve(self, annotation: Any) -> Any:
         """The type that an annotation stands for.
@@ -81,18 +92,41 @@ class Scope:
                 return evaluate(annotation, self.globals, self.locals)
             except NameError as error:
                 missing = error.name or str(error).split("'")[1]
-                self.locals[missing] = self._find(missing)
+                self.locals[missing] = self.find(missing)
         raise Unresolved(str(annotation))
 
-    def _find(self, name: str) -> Any:
-        for frame in _decorating(self.globals):
+    def local_classes(self) -> dict[str, Any]:
+        """The classes that were made where the function was, by name: they may name each other in their fields."""
+        return {name: held for name, held in self.locals.items() if isinstance(held, type) and _is_local(held)}
+
+    def find(self, name: str) -> Any:
+        """What a name stands for that is not a global one.
+
+        Raises:
+            Unresolved: it cannot be found.
+        """
+        if name in self.locals:
+            return self.locals[name]
+        for frame in self._running:
             if name in frame.f_locals:
                 return frame.f_locals[name]
+        for owner in self._classes:
+            if name in vars(owner):
+                return vars(owner)[name]
         path = self.globals.get("__file__")
         checking = type_checking(path) if isinstance(path, str) else Checking()
         if name in checking.imports:
             return self._imported(name, *checking.imports[name])
-        raise Unresolved(name, later=name in checking.defined)
+        coming = any(name in (*f.f_code.co_varnames, *f.f_code.co_cellvars) for f in self._running)
+        raise Unresolved(name, later=coming or name in checking.defined)
+
+    def expects(self, name: str) -> bool:
+        """Whether a name that cannot be found is defined further down."""
+        try:
+            self.find(name)
+        except Unresolved as missing:
+            return missing.later
+        return True
 
     def _imported(self, name: str, module: str, attribute: str, level: int) -> Any:
         where = f"{'.' * level}{module}"
@@ -193,6 +227,43 @@ def _decorating(globalns: dict[str, Any]) -> list[FrameType]:
             found.append(frame)
         frame = frame.f_back
     return found
+
+
+def _enclosing(function: Callable[..., Any], frame: FrameType) -> dict[str, Any]:
+    """The names of a running frame, if it is a scope that the function is defined in; of a class, its classes."""
+    place = getattr(function, "__qualname__", "")
+    scope = frame.f_code.co_qualname
+    if place.startswith(f"{scope}.<locals>."):
+        return dict(frame.f_locals)
+    if place.rpartition(".")[0] == scope:
+        # A method may be named like a type, `list` say, and its neighbours still mean the type.
+        return {name: held for name, held in frame.f_locals.items() if isinstance(held, type)}
+    return {}
+
+
+def _owners(function: Callable[..., Any], call: Any) -> tuple[type, ...]:
+    """The class that a method is defined in and those that this one inherits from, where they can be found."""
+    while isinstance(call, partial):
+        call = cast("Any", call).func
+    if inspect.ismethod(call):
+        bound = call.__self__
+    else:
+        bound = None if inspect.isroutine(call) or hasattr(call, "__wrapped__") else call
+    cls = bound if isinstance(bound, type) else type(bound)
+    head = getattr(function, "__qualname__", "").rpartition(".")[0]
+    for position, one in enumerate(cls.__mro__):
+        if head and one.__qualname__ == head:
+            return cls.__mro__[position:-1]
+    owner = _owner(function)
+    return () if owner is None else owner.__mro__[:-1]
+
+
+def _defined_in(owner: type, name: str, held: object) -> bool:
+    return isinstance(held, type) and held.__qualname__ == f"{owner.__qualname__}.{name}"
+
+
+def _is_local(cls: type) -> bool:
+    return "<locals>" in cls.__qualname__
 
 
 def _owner(function: Callable[..., Any]) -> type | None:

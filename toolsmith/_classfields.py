@@ -6,7 +6,10 @@ import dataclasses
 import inspect
 import sys
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Annotated, Any, cast, get_args, get_origin
 
 import pydantic
@@ -76,13 +79,44 @@ def fields_of(cls: Any) -> Fields | None:
     return None
 
 
+_names: ContextVar[Mapping[str, Any]] = ContextVar("_names", default=MappingProxyType({}))
+
+
+@contextmanager
+def names_at_hand(names: Mapping[str, Any]) -> Generator[None]:
+    """What is named where the tool is made, while it is: classes that are made there may name each other."""
+    token = _names.set(names)
+    try:
+        yield
+    finally:
+        _names.reset(token)
+
+
+def _hints(cls: Any) -> dict[str, Any]:
+    """The annotations of a class, by field. A local class means local ones first; others, where all else fails."""
+    near: dict[str, Any] = dict(_names.get())
+    members: Mapping[str, Any] = vars(cls)
+    own = {name: held for name, held in members.items() if isinstance(held, type)} | {cls.__name__: cls}
+    if "<locals>" in cls.__qualname__:
+        # Not the variables, which may be another frame's: their names are often those of types.
+        classes = {name: held for name, held in near.items() if isinstance(held, type)}
+        try:
+            return typing_extensions.get_type_hints(cls, localns=classes | own, include_extras=True)
+        except NameError:
+            return typing_extensions.get_type_hints(cls, localns=near | own, include_extras=True)
+    try:
+        return typing_extensions.get_type_hints(cls, include_extras=True)
+    except NameError:
+        return typing_extensions.get_type_hints(cls, localns=near | own, include_extras=True)
+
+
 def typed_dict_fields(cls: Any) -> list[Field]:
     """The keys of a TypedDict, `Required` and `NotRequired` told by their meaning.
 
     `__optional_keys__` alone does not see them where annotations are postponed.
     """
     made: list[Field] = []
-    for name, hint in typing_extensions.get_type_hints(cls, include_extras=True).items():
+    for name, hint in _hints(cls).items():
         optional = name in cls.__optional_keys__
         while (origin := get_origin(hint)) in _QUALIFIERS:
             optional = origin in _OPTIONAL or (optional and origin not in _REQUIRED)
@@ -92,7 +126,7 @@ def typed_dict_fields(cls: Any) -> list[Field]:
 
 
 def _of_dataclass(cls: Any) -> list[Field]:
-    hints = typing.get_type_hints(cls, include_extras=True)
+    hints = _hints(cls)
     made: list[Field] = []
     for name, parameter in inspect.signature(cls).parameters.items():  # as `__init__` has it, `InitVar`s too
         hint = hints[name]
@@ -105,7 +139,7 @@ def _of_dataclass(cls: Any) -> list[Field]:
 def _of_attrs(cls: Any) -> list[Field]:
     import attrs
 
-    hints = typing.get_type_hints(cls, include_extras=True)
+    hints = _hints(cls)
     made: list[Field] = []
     for a in attrs.fields(cls):
         if a.init:
@@ -118,7 +152,7 @@ def _of_attrs(cls: Any) -> list[Field]:
 def _of_struct(cls: Any) -> list[Field]:
     import msgspec
 
-    hints = typing.get_type_hints(cls, include_extras=True)
+    hints = _hints(cls)
     return [
         Field(
             f.name,

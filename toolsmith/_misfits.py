@@ -10,6 +10,7 @@ from pydantic import PydanticSchemaGenerationError
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUndefinedAnnotation
 
 from toolsmith._adapter import NothingButNull, build
+from toolsmith._annotations import Scope
 from toolsmith._signature import shown
 
 if TYPE_CHECKING:
@@ -31,23 +32,27 @@ def misfits(reading: Reading, hints: Mapping[str, Any], *, known: bool) -> list[
         known: something else is known to be wrong, so that it is no wonder if nothing is found here.
     """
     found: list[str] = []
+    scope = Scope(reading.function, reading.call)
     for parameter in reading.parameters:
-        if parameter.name in hints and (why := _why(hints[parameter.name])):
+        if parameter.name in hints and (why := _why(hints[parameter.name], scope)):
             place = reading.place.of_parameter(parameter.name)
             what = f"parameter {parameter.name!r} of {reading.name!r} is annotated {shown(parameter.annotation)!r}"
             found.append(f"{place}: {what}, {why}")
     if found or known:
         return found
-    why = _why(hints, whole=reading.name) or "for a reason that did not show again: please report this."
+    why = _why(hints, scope, whole=reading.name) or "for a reason that did not show again: please report this."
     return [f"{reading.place}: {reading.name!r} cannot be a tool, {why}"]
 
 
-def _why(hint: Any, *, whole: str = "") -> str:
+def _why(hint: Any, scope: Scope, *, whole: str = "") -> str:
     fields: Mapping[str, Any] = hint if whole else {"value": hint}
     try:
-        build(whole or "arguments", fields)
+        build(whole or "arguments", fields, scope)
     except PydanticUndefinedAnnotation as error:
-        return f"but {error.name!r} cannot be found there. Define or import it before the tool is made."
+        return (
+            f"which names {error.name!r} in a field, but {error.name!r} cannot be found, neither in the module of that "
+            f"type nor where the tool is made. Define or import {error.name!r} there before the tool is made."
+        )
     except PydanticSchemaGenerationError as error:
         named = re.search(r"schema for (.+?)\. Set ", str(error), re.DOTALL)
         return f"and no JSON can carry {_type_name(named.group(1)) if named else 'that'}. {_WAY_OUT}"

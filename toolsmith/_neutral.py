@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
+from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from pydantic_core import PydanticSerializationError, core_schema
 
@@ -22,7 +23,10 @@ from toolsmith._exactly import Exactly
 Json = dict[str, Any]
 
 _INT_KEY = r"^(0|-?[1-9][0-9]*)$"
-_FLOAT_KEY = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
+# Of finite numbers only, so that "1e999" does not arrive as infinity.
+_FLOAT = r"(0|[1-9][0-9]{0,199})(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?"
+_FLOAT_KEY = rf"^-?{_FLOAT}$"
+_COMPLEX = rf"^([+-]?{_FLOAT}|[+-]?({_FLOAT})?[jJ]|[+-]?{_FLOAT}[+-]({_FLOAT})?[jJ])$"
 
 
 @dataclass(slots=True)
@@ -35,15 +39,17 @@ class Doubts:
         lax: a validator of the author's own runs before pydantic's; strict mode would then refuse text for dates and
             arrays for sets. The schema is as strict, so let the schema be.
         open: a model that takes extra keys lies within; forbidding them on all models would close it.
+        json: a string that holds JSON lies within (`Json[...]`); pydantic reads NaN and infinities in it.
     """
 
     always: bool = False
     booleans: bool = False
     lax: bool = False
     open: bool = False
+    json: bool = False
 
     def __bool__(self) -> bool:
-        return self.always or self.booleans or self.lax or self.open
+        return self.always or self.booleans or self.lax or self.open or self.json
 
 
 class NeutralSchema(GenerateJsonSchema):
@@ -54,6 +60,7 @@ class NeutralSchema(GenerateJsonSchema):
     def __init__(self) -> None:
         super().__init__()
         self.doubts = Doubts()
+        self.models: list[type[BaseModel]] = []
         self._exact = 0
         self._documented: dict[str, str] = {}
         self._in_words = False
@@ -99,6 +106,8 @@ class NeutralSchema(GenerateJsonSchema):
 
     def model_schema(self, schema: core_schema.ModelSchema) -> Json:
         made = super().model_schema(schema)
+        if hasattr(schema["cls"], "__pydantic_complete__"):
+            self.models.append(schema["cls"])
         config = schema["cls"].model_config
         if config.get("populate_by_name") or config.get("validate_by_name"):
             self.doubts.always = True  # the schema names the alias only
@@ -207,12 +216,22 @@ class NeutralSchema(GenerateJsonSchema):
             made["propertyNames"] = {"pattern": _INT_KEY}
         elif kind in {"float", "decimal"}:
             made["propertyNames"] = {"pattern": _FLOAT_KEY}
+        elif kind == "complex":
+            made["propertyNames"] = {"pattern": _COMPLEX}
         elif kind == "bool":
             made["propertyNames"] = {"enum": ["true", "false"]}
         elif kind == "enum":
             made["propertyNames"] = {"enum": [str(_json_key(m.value)) for m in keys["members"]]}
         self.doubts.always = True
         return made
+
+    def complex_schema(self, schema: core_schema.ComplexSchema) -> Json:
+        self.doubts.always = True
+        return {"type": "string", "pattern": _COMPLEX}
+
+    def json_schema(self, schema: core_schema.JsonSchema) -> Json:
+        self.doubts.json = True
+        return super().json_schema(schema)
 
     def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> Json:
         return self.handle_invalid_for_json_schema(schema, "a class")

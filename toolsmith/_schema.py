@@ -19,7 +19,9 @@ from pydantic_core import PydanticSerializationError
 
 from toolsmith import _docstring
 from toolsmith._adapter import Built, build
+from toolsmith._annotations import Scope
 from toolsmith._binding import Binder
+from toolsmith._classfields import names_at_hand
 from toolsmith._inlining import inline
 from toolsmith._judged import Judged, Plain
 from toolsmith._misfits import misfits
@@ -73,7 +75,8 @@ def derive(
     doc = _docstring.parse(reading.doc, reading.documented)
     found += _stale(reading, doc, strict_docs)
     parameters = [p for p in reading.parameters if not p.is_context]
-    hints = _hints(reading, parameters, found)
+    with names_at_hand(Scope(reading.function, reading.call).locals):
+        hints = _hints(reading, parameters, found)
     if reading.deferred is not None and not found:
         raise Deferred(reading.deferred)
     built = None if found else _attempt(reading, hints)
@@ -177,11 +180,12 @@ def _free_name(taken: list[str]) -> Any:
 
 
 def _attempt(reading: Reading, hints: Mapping[str, Any]) -> Built | None:
+    scope = Scope(reading.function, reading.call)
     try:
-        return build(reading.name, hints)
+        return build(reading.name, hints, scope)
     except PydanticUndefinedAnnotation as error:
-        # A class that one of the types names in turn may still come, further down in its module.
-        if reading.final:
+        # A class that one of the types names in turn may still come, further down.
+        if reading.final or error.name is None or not scope.expects(error.name):
             return None
         raise Deferred(error.name) from None
     except Exception:  # noqa: BLE001 - types may run anybody's code; `misfits` finds out whose, and says so

@@ -19,7 +19,7 @@ from typing import Annotated, Any, cast, get_args, get_origin
 import typing_extensions
 
 from toolsmith._annotations import Scope, Unresolved
-from toolsmith._classfields import typed_dict_fields
+from toolsmith._classfields import names_at_hand, typed_dict_fields
 from toolsmith._context import RunContext
 from toolsmith._places import Place
 
@@ -63,6 +63,7 @@ class Reading:
         deferred: a name of an annotation that the module defines only further down.
         doc_of_class: the docstring is a class's, and its entries may be attributes.
         final: a name that is not there yet will not come.
+        call: what is to be the tool, as it was given.
         unbound: a method that is still being defined in its class: its first parameter is left out.
     """
 
@@ -77,6 +78,7 @@ class Reading:
     final: bool = False
     doc_of_class: bool = False
     unbound: bool = False
+    call: Any = None
 
 
 def read(call: Callable[..., Any], *, final: bool = False) -> Reading:
@@ -89,7 +91,7 @@ def read(call: Callable[..., Any], *, final: bool = False) -> Reading:
     reading = Reading(function, name_of(call), doc_of(call, function), Place.of(function, call))
     if not reading.doc or inspect.isclass(call):
         reading.doc, reading.doc_of_class = _doc_of_class(call), True
-    reading.final = final
+    reading.final, reading.call = final, call
     try:
         signature = _signature(call)
     except (ValueError, TypeError) as error:
@@ -105,10 +107,11 @@ def read(call: Callable[..., Any], *, final: bool = False) -> Reading:
     if reading.unbound:
         parameters = parameters[1:]
     bound = _bound_names(call)
-    scope = Scope(function)
-    for parameter in parameters:
-        if parameter.name not in bound:
-            _take(reading, scope, parameter)
+    scope = Scope(function, call)
+    with names_at_hand(scope.locals):
+        for parameter in parameters:
+            if parameter.name not in bound:
+                _take(reading, scope, parameter)
     return reading
 
 
