@@ -166,7 +166,7 @@ class _Reading:
 
     def _try(self, value: Any, parsed: Parsed) -> Checked | Exception | None:
         """What the validator says; None where it is not asked, as a number in the value is infinite."""
-        if parsed.infinite and infinite(value) is not None:
+        if parsed.infinite and infinite(value, self._shapes) is not None:
             return None
         try:
             values = self._validator.validate_json(written(value, exact=parsed.exact), strict=True)
@@ -177,7 +177,7 @@ class _Reading:
     def _wrong(self, found: Findings, value: Any, error: Exception | None, parsed: Parsed) -> Checked:
         told = refusals(error, value, unless=bool(found.problems)) if error is not None else ()
         problems = combined(found, told, value, self._shapes)
-        place = infinite(value) if parsed.infinite else None
+        place = infinite(value, self._shapes) if parsed.infinite else None
         if place is not None and all(p.path != place for p in problems):
             node = node_at(self._shapes, place, value)
             problems.append(Problem(place, "overflow", ABSENT, node, self._shapes.root))

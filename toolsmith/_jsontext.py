@@ -90,7 +90,7 @@ def _written(value: Any) -> str:
 
 
 class _Numbers:
-    """Makes floats of what the parser kept as it was written."""
+    """Makes floats of what the parser kept as it was written; sees which numbers are beyond those."""
 
     def __init__(self) -> None:
         self.exact = False
@@ -107,6 +107,9 @@ class _Numbers:
                     self.exact = True
                     return Exact(text)
                 return plain
+            case int():
+                self.infinite |= value.bit_length() > 1023
+                return value
             case dict():
                 return {k: self.read(v) for k, v in cast("dict[str, Any]", value).items()}
             case list():

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_core import SchemaValidator, from_json
 
@@ -26,6 +26,7 @@ class Judged:
 
     def __init__(self, validator: SchemaValidator, schema: Mapping[str, Any], doubts: Doubts) -> None:
         self._schema = schema
+        self._json = doubts.json
         self._always = doubts.always or doubts.lax or doubts.open
         # What is forbidden or lax here has been judged by the schema before.
         self._validate = partial(
@@ -45,6 +46,8 @@ class Judged:
             Refused: the schema does not accept them.
             ValidationError: the validator does not accept them.
         """
+        if self._json:
+            self._look_inside(from_json(data))
         if self._always or b"true" in data or b"false" in data:
             value = from_json(data)
             if not self._judge.is_valid(value):
@@ -53,3 +56,35 @@ class Judged:
 
                 raise Refused(judged(self._judge, value))
         return self._validate(data)
+
+    def _look_inside(self, value: Any) -> None:
+        """See to it that strings that hold JSON hold what is read in one way only, and finite numbers."""
+        from toolsmith._jsontext import Parsed, parse
+        from toolsmith._refusals import Refusal, Refused, node_at
+        from toolsmith._shapes import Shapes
+
+        found: list[Refusal] = []
+        shapes = Shapes(self._schema)
+        for path, text in _texts(value, ()):
+            read = parse(text)
+            if isinstance(read, Parsed) and not read.infinite and not read.repairs and text.strip():
+                continue
+            parts = shapes.parts(node_at(shapes, path, value))
+            if any(isinstance(p, Mapping) and p.get("contentMediaType") == "application/json" for p in parts):
+                found.append(Refusal(path, "format", text, False))
+        if found:
+            raise Refused(found)
+
+
+def _texts(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    match value:
+        case str():
+            yield path, value
+        case dict():
+            for name, member in cast("dict[str, Any]", value).items():
+                yield from _texts(member, (*path, name))
+        case list():
+            for index, item in enumerate(cast("list[Any]", value)):
+                yield from _texts(item, (*path, index))
+        case _:
+            pass
