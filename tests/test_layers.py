@@ -85,6 +85,7 @@ LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
                 "_standins",
                 "_strict",
                 "_tables",
+                "_tags",
                 "_tool_dicts",
                 "_wire",
                 "_wording",

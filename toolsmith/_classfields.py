@@ -95,7 +95,7 @@ def names_at_hand(names: Mapping[str, Any]) -> Generator[None]:
 def _hints(cls: Any) -> dict[str, Any]:
     """The annotations of a class, by field. A local class means local ones first; others, where all else fails."""
     near: dict[str, Any] = dict(_names.get())
-    members: Mapping[str, Any] = vars(cls)
+    members = cast("Mapping[str, Any]", vars(cls))
     own = {name: held for name, held in members.items() if isinstance(held, type)} | {cls.__name__: cls}
     if "<locals>" in cls.__qualname__:
         # Not the variables, which may be another frame's: their names are often those of types.

@@ -19,6 +19,7 @@ from pydantic_core import PydanticSerializationError, core_schema
 
 from toolsmith._enum_docs import member_docs
 from toolsmith._exactly import Exactly
+from toolsmith._tags import require_tags
 
 Json = dict[str, Any]
 
@@ -64,6 +65,7 @@ class NeutralSchema(GenerateJsonSchema):
         self._exact = 0
         self._documented: dict[str, str] = {}
         self._in_words = False
+        self._tagged = False
 
     def build_schema_type_to_method(self) -> Any:
         # The same table as pydantic's, which looks all names up anew for each schema.
@@ -88,7 +90,13 @@ class NeutralSchema(GenerateJsonSchema):
                     definition["description"] = f"{general}\n{said}" if general else said
         if self._in_words:
             _tell_defaults(made)
+        if self._tagged:
+            require_tags(made)
         return made
+
+    def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> Json:
+        self._tagged = True
+        return super().tagged_union_schema(schema)
 
     def sort(self, value: Json, parent_key: str | None = None) -> Json:
         return value
@@ -153,11 +161,6 @@ class NeutralSchema(GenerateJsonSchema):
         named["additionalProperties"] = False
         return {"anyOf": [named, array]}
 
-    def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> Json:
-        made = super().tagged_union_schema(schema)
-        made.pop("discriminator", None)  # OpenAPI's; each branch's own constant says the same
-        return made
-
     # ---- values
 
     def enum_schema(self, schema: core_schema.EnumSchema) -> Json:
@@ -208,7 +211,14 @@ class NeutralSchema(GenerateJsonSchema):
 
     def _keyed(self, made: Json, schema: Any) -> Json:
         """Say what keys look like where they are more than text: pydantic reads "01", " 1" and "1.0" as the key 1."""
+        for pattern, held in made.pop("patternProperties", {}).items():
+            # pydantic leaves an object open to the keys that do not match, which its validator refuses.
+            made["propertyNames"] = {**made.get("propertyNames", {}), "pattern": pattern}
+            if held:
+                made["additionalProperties"] = held
         keys: Any = schema.get("keys_schema") or {"type": "any"}
+        while keys["type"] == "function-after":  # takes less than the schema says, never more
+            keys = keys["schema"]
         kind: str = keys["type"]
         if kind in {"any", "str"}:
             return made

@@ -124,6 +124,9 @@ def refusals(error: Exception, data: Any, *, unless: bool = False) -> Sequence[R
         kind, structural = _kind(name)
         if location[-1:] == ("[key]",):
             path, branched = _place(location[:-1], data, ABSENT)
+            if kind == "custom":
+                found.append(Refusal(path, kind, one["input"], False, branched, _words(one)))
+                continue
             found.append(Refusal(path, "key", ABSENT, False, branched, expected=_SPELLED.get(name)))
             continue
         if kind == "missing" and location:

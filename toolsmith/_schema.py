@@ -129,7 +129,7 @@ def _docs(entries: Mapping[str, str], reading: Reading) -> Mapping[str, str]:
 def _hints(reading: Reading, parameters: list[Parameter], problems: list[str]) -> dict[str, Any]:
     """The fields of the TypedDict."""
     hints: dict[str, Any] = {}
-    taken = [p.name for p in reading.parameters if p.kind is not VAR_KEYWORD]
+    taken = sorted(reading.reserved)
     for parameter in parameters:
         try:
             hints[parameter.name] = _hint(parameter, taken)
@@ -173,7 +173,7 @@ def _free_name(taken: list[str]) -> Any:
 
     def free(name: str) -> str:
         if name in taken:
-            raise ValueError(f"{name!r} is an argument of its own")
+            raise ValueError(f"`{name}` is itself an argument of this function and cannot be given here")
         return name
 
     return Annotated[str, AfterValidator(free), Field(json_schema_extra={"not": {"enum": list(taken)}})]

@@ -59,6 +59,7 @@ class Reading:
         function: the innermost function, which has the annotations and the docstring.
         parameters: what a call may fill, in order.
         documented: names that the docstring may speak of: also those that are bound, or hidden from the model.
+        reserved: names that a key of `**kwargs` would be taken for by Python, bound ones among them.
         problems: why this cannot be a tool; empty if it can.
         deferred: a name of an annotation that the module defines only further down.
         doc_of_class: the docstring is a class's, and its entries may be attributes.
@@ -73,6 +74,7 @@ class Reading:
     place: Place
     parameters: list[Parameter] = field(default_factory=list[Parameter])
     documented: set[str] = field(default_factory=set[str])
+    reserved: set[str] = field(default_factory=set[str])
     problems: list[str] = field(default_factory=list[str])
     deferred: str | None = None
     final: bool = False
@@ -107,6 +109,8 @@ def read(call: Callable[..., Any], *, final: bool = False) -> Reading:
     if reading.unbound:
         parameters = parameters[1:]
     bound = _bound_names(call)
+    named = {p.name for p in signature.parameters.values() if p.kind in {_Python.POSITIONAL_OR_KEYWORD, KEYWORD_ONLY}}
+    reading.reserved = named | _own_names(function, by_keyword=True) | bound
     scope = Scope(function, call)
     with names_at_hand(scope.locals):
         for parameter in parameters:
@@ -190,10 +194,13 @@ def _bound_names(call: Any) -> set[str]:
     return names
 
 
-def _own_names(function: Callable[..., Any]) -> set[str]:
+def _own_names(function: Callable[..., Any], *, by_keyword: bool = False) -> set[str]:
+    """The names of a function's parameters; or of those only that may be given by keyword."""
     code = getattr(function, "__code__", None)
     if code is None:
         return set()
+    if by_keyword:
+        return set(code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount])
     starred = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
     return set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + starred])
 
