@@ -8,9 +8,10 @@ from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any
 
-from toolsmith._invoke import perform
+from toolsmith._invoke import flying, perform
 from toolsmith._invoke_blocking import perform_blocking, performing
-from toolsmith._steps import Ask, Decide, Invoke, Step
+from toolsmith._steps import Ask, Decide, Invoke, Step, Take
+from toolsmith._taking import ataken, taken
 from toolsmith.approvals import adecide, decide
 from toolsmith.errors import ProviderError
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from toolsmith._steps import Decision, Ending
     from toolsmith.events import Event
     from toolsmith.messages import Reply
+
+    Answer = Reply | list[Decision] | list[Sequence[int | None] | None]
 
 Steps = Generator[Step, Any, "Ending"]
 
@@ -90,13 +93,15 @@ def drive(steps: Steps, line: Line) -> Ending:
     stepper = Stepper(steps)
     step = stepper.next()
     while step is not None:
-        answer: Reply | list[Decision] | None = None
+        answer: Answer | None = None
         try:
             match step:
                 case Ask():
                     answer = _ask(line, step)
                 case Decide(calls, timeout):
                     answer = decide(line.approve, calls, timeout)
+                case Take(orders):
+                    answer = taken(orders)
                 case Invoke(jobs, done):
                     perform_blocking(jobs, done)
         except BaseException as error:  # noqa: BLE001 - the conversation closes its history and raises it again
@@ -111,13 +116,15 @@ async def adrive(steps: Steps, line: Line) -> Ending:
     stepper = Stepper(steps)
     step = stepper.next()
     while step is not None:
-        answer: Reply | list[Decision] | None = None
+        answer: Answer | None = None
         try:
             match step:
                 case Ask():
                     answer = await _aask(line, step)
                 case Decide(calls, timeout):
                     answer = await adecide(line.approve, calls, timeout)
+                case Take(orders):
+                    answer = await ataken(orders)
                 case Invoke(jobs, done):
                     await perform(jobs, done)
         except BaseException as error:  # noqa: BLE001 - the conversation closes its history and raises it again
@@ -132,7 +139,7 @@ def stream(steps: Steps, line: Line, outbox: Outbox) -> Generator[Event, None, E
     stepper = Stepper(steps)
     step = stepper.next()
     while step is not None:
-        answer: Reply | list[Decision] | None = None
+        answer: Answer | None = None
         yield from outbox.take()
         try:
             match step:
@@ -140,6 +147,8 @@ def stream(steps: Steps, line: Line, outbox: Outbox) -> Generator[Event, None, E
                     answer = yield from _ask_live(line, step, outbox)
                 case Decide(calls, timeout):
                     answer = decide(line.approve, calls, timeout)
+                case Take(orders):
+                    answer = taken(orders)
                 case Invoke(jobs, done):
                     with closing(performing(jobs, done)) as working:
                         for _ in working:
@@ -159,7 +168,7 @@ async def astream(
     stepper = Stepper(steps)
     step = stepper.next()
     while step is not None:
-        answer: list[Reply | list[Decision]] = []
+        answer: list[Answer] = []
         for event in outbox.take():
             yield event
         try:
@@ -170,6 +179,8 @@ async def astream(
                             yield event
                 case Decide(calls, timeout):
                     answer.append(await adecide(line.approve, calls, timeout))
+                case Take(orders):
+                    answer.append(await ataken(orders))
                 case Invoke(jobs, done):
                     async with aclosing(_perform_live(jobs, done, outbox)) as events:
                         async for event in events:
@@ -184,18 +195,13 @@ async def astream(
 
 
 async def _perform_live(jobs: Sequence[Job], done: Done, outbox: Outbox) -> AsyncGenerator[Event, None]:
-    task = asyncio.ensure_future(perform(jobs, done))
-    task.add_done_callback(lambda _: outbox.wake())
-    try:
-        while not task.done():
+    async with flying(jobs, done) as over:
+        over.add_done_callback(lambda _: outbox.wake())
+        while not over.done():
             await outbox.wait()
             for event in outbox.take():
                 yield event
-        await task
-    finally:
-        if not task.done():
-            task.cancel()
-            await asyncio.wait({task})
+        over.result()
 
 
 def _ask(line: Line, ask: Ask) -> Reply:

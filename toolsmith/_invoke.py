@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from time import perf_counter
 from typing import Any
 
@@ -29,55 +30,91 @@ async def run_one(job: Job) -> Outcome:
     """
     if (outcome := at_once(job)) is not None:
         return checked(outcome)
-    flight = Flight(job, asyncio.get_running_loop())
-    try:
-        flight.start()
-        return checked(await flight.landed)
-    except asyncio.CancelledError:
-        await flight.abandon()
-        raise
+    outcomes: list[Outcome] = []
+    async with flying([job], lambda _, outcome: outcomes.append(outcome)) as over:
+        await over
+    return outcomes[0]
 
 
 async def perform(jobs: Sequence[Job], done: Done) -> None:
     """Run jobs at the same time on the running event loop; `done` is called as each one ends."""
-    if len(jobs) == 1:
-        done(jobs[0], await run_one(jobs[0]))
+    if len(jobs) == 1 and (outcome := at_once(jobs[0])) is not None:
+        done(jobs[0], checked(outcome))
         return
+    async with flying(jobs, done) as over:
+        await over
+
+
+@asynccontextmanager
+async def flying(jobs: Sequence[Job], done: Done) -> AsyncGenerator[asyncio.Future[None]]:
+    """`perform` for who has something to do meanwhile: gives the future that is done when all jobs are.
+
+    Left before, it cancels them and gives them a moment: what ends in it still counts.
+    """
     loop = asyncio.get_running_loop()
+    # Not the flights' own futures: a task that is cancelled cancels what it awaits, and they still have to land.
+    over: asyncio.Future[None] = loop.create_future()
+    left = len(jobs)
+
+    def landed(job: Job, outcome: Outcome) -> None:
+        nonlocal left
+        left -= 1
+        if not fatal(outcome):
+            done(job, outcome)
+            if not left and not over.done():
+                over.set_result(None)
+        elif outcome.exception is not None and not over.done():
+            over.set_exception(outcome.exception)
+
     flights: list[Flight] = []
     try:
         for job in jobs:
             if (outcome := at_once(job)) is not None:
-                done(job, checked(outcome))
+                landed(job, checked(outcome))
                 continue
-            flight = Flight(job, loop, done)
+            flight = Flight(job, loop, landed)
             flights.append(flight)
             flight.start()
-        for flight in flights:
-            checked(await flight.landed)
+        yield over
     except BaseException:
-        for flight in flights:
-            await flight.abandon()
+        await _abandon(flights)
         raise
 
 
+async def _abandon(flights: Sequence[Flight]) -> None:
+    """Cancel what still flies, all at once, and give it a moment to clean up."""
+    tasks = {task for flight in flights if (task := flight.cancel()) is not None}
+    try:
+        if tasks:
+            await asyncio.wait(tasks, timeout=GRACE_SECONDS)
+    finally:
+        for flight in flights:
+            flight.forget()
+
+
 class Flight:
-    """One job on an event loop, from start to landing. All methods but `_on_worker` run on that loop."""
+    """One job on an event loop, from start to landing. All methods but `_on_worker` run on that loop.
 
-    __slots__ = ("_began", "_context", "_done", "_job", "_loop", "_report", "_task", "_timer", "landed")
+    Args:
+        job: what is to be run.
+        loop: where.
+        landed: is told how the job ended, once.
+        report: takes what the tool reports, on whatever thread; None for the job's own, on the loop's thread.
+    """
 
-    def __init__(
-        self, job: Job, loop: asyncio.AbstractEventLoop, done: Done | None = None, report: Report | None = None
-    ) -> None:
+    __slots__ = ("_began", "_context", "_ended", "_job", "_landed", "_loop", "_over", "_report", "_task", "_timer")
+
+    def __init__(self, job: Job, loop: asyncio.AbstractEventLoop, landed: Done, report: Report | None = None) -> None:
         self._job = job
         self._loop = loop
-        self._done = done
+        self._landed = landed
         self._report = report or (self._reported if job.report is not None else None)
         self._task: asyncio.Task[tuple[Any, BaseException | None]] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._context = contextvars.copy_context()
         self._began = perf_counter()
-        self.landed: asyncio.Future[Outcome] = loop.create_future()
+        self._ended: tuple[Any, BaseException | None] | None = None  # on the worker, of which the loop may not know yet
+        self._over = False
 
     def start(self) -> None:
         self._set_timer()
@@ -112,6 +149,7 @@ class Flight:
             value = self._context.run(work, self._job, self._report)
         except BaseException as caught:  # noqa: BLE001 - sorted out by checked
             error = caught
+        self._ended = value, error
         try:
             self._loop.call_soon_threadsafe(self._proceed, value, error)
         except RuntimeError:
@@ -119,7 +157,7 @@ class Flight:
                 raise
 
     def _proceed(self, value: Any, error: BaseException | None) -> None:
-        if self.landed.done():  # too late: what it would have said is dropped
+        if self._over or self._task is not None:  # too late: what it would have said is dropped
             return
         rest = None if error is not None else later(value, self._report)
         if rest is None:
@@ -129,8 +167,6 @@ class Flight:
         self._task.add_done_callback(self._task_ended)
 
     def _task_ended(self, task: asyncio.Task[tuple[Any, BaseException | None]]) -> None:
-        if self.landed.done():
-            return
         value, error = (None, asyncio.CancelledError()) if task.cancelled() else task.result()
         self._land(Outcome(value, error, False, perf_counter() - self._began))
 
@@ -148,30 +184,31 @@ class Flight:
         self._land(Outcome(None, None, True, perf_counter() - self._began))
 
     def _land(self, outcome: Outcome) -> None:
-        if self.landed.done():
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        self.landed.set_result(outcome)
-        if self._done is not None and not fatal(outcome):
-            self._done(self._job, outcome)
+        if not self._over:
+            self.forget()
+            self._landed(self._job, outcome)
 
-    def cancel(self) -> None:
+    def forget(self) -> None:
+        """What it would still say is dropped."""
+        self._over = True
         if self._timer is not None:
             self._timer.cancel()
-        if self._task is not None:
-            self._task.cancel()
-        self.landed.cancel()
+
+    def cancel(self) -> asyncio.Task[Any] | None:
+        """Stop it; what has ended already lands now. The task that is still to end, if there is one."""
+        if self._task is None and self._ended is not None:
+            self._proceed(*self._ended)
+        if self._task is None or self._over:
+            return None
+        if self._task.done():
+            self._task_ended(self._task)
+            return None
+        self._task.cancel()
+        return self._task
 
     def cancel_soon(self) -> None:
         """`cancel`, from any thread."""
         self._loop.call_soon_threadsafe(self.cancel)
-
-    async def abandon(self) -> None:
-        """The run is over: cancel the task and give it a moment to clean up."""
-        self.cancel()
-        if self._task is not None and not self._task.done():
-            await asyncio.wait({self._task}, timeout=GRACE_SECONDS)
 
 
 def _thread_of(loop: asyncio.AbstractEventLoop) -> int | None:

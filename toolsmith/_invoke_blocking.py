@@ -5,7 +5,6 @@ Sync functions run on daemon worker threads, async ones on one background event 
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import inspect
 from collections.abc import Callable, Generator, Sequence
@@ -16,7 +15,7 @@ from typing import Any
 
 from toolsmith import _workers
 from toolsmith._invoke import GRACE_SECONDS, Flight
-from toolsmith._job import Done, Job, Outcome, Report, checked, work
+from toolsmith._job import Done, Job, Outcome, Report, checked, fatal, work
 
 
 def run_one_blocking(job: Job) -> Outcome:
@@ -68,10 +67,25 @@ class _Watch:
                 self._wait()
                 yield
         except BaseException:
-            self._given_up = True
-            for flight in self._flights:
-                flight.cancel_soon()
+            self._give_up()
             raise
+
+    def _give_up(self) -> None:
+        """Cancel what can be cancelled, and give it a moment; what has ended by then still counts."""
+        self._given_up = True
+        for flight in self._flights:
+            flight.cancel_soon()
+        patience = perf_counter() + GRACE_SECONDS
+        while self._open:
+            waits = any(self._jobs[index].tool.is_async for index in self._open)
+            try:
+                got = self._inbox.get(timeout=max(patience - perf_counter(), 0) if waits else 0)
+            except Empty:
+                return
+            if isinstance(got, _Landed) and got.index in self._open:
+                del self._open[got.index]
+                if not fatal(got.outcome) and not _goes_on(got.outcome.value):
+                    self._done(self._jobs[got.index], got.outcome)
 
     def _start(self, index: int, job: Job) -> None:
         if job.tool.is_async:
@@ -101,20 +115,15 @@ class _Watch:
         return lambda item: self._inbox.put(_Reported(index, item))
 
     def _fly(self, index: int, job: Job, begin: Callable[[Flight], None]) -> None:
-        loop = _workers.background_loop()
+        loop, reporter = _workers.background_loop(), self._reporter(index)
         # The flight keeps the deadline itself; this later one is for a tool that blocks the loop and so its timers.
         self._open[index] = None if job.timeout is None else perf_counter() + job.timeout + 2 * GRACE_SECONDS
-
-        def landed(future: asyncio.Future[Outcome]) -> None:
-            if not future.cancelled():
-                self._inbox.put(_Landed(index, future.result()))
 
         def take_off() -> None:
             if self._given_up:
                 return
-            flight = Flight(job, loop, report=self._reporter(index))
+            flight = Flight(job, loop, lambda _, outcome: self._inbox.put(_Landed(index, outcome)), reporter)
             self._flights.append(flight)
-            flight.landed.add_done_callback(landed)
             begin(flight)
 
         loop.call_soon_threadsafe(contextvars.copy_context().run, take_off)
@@ -147,9 +156,14 @@ class _Watch:
 
     def _land(self, index: int, outcome: Outcome) -> None:
         job, value = self._jobs[index], outcome.value
-        if outcome.exception is None and (inspect.isawaitable(value) or inspect.isasyncgen(value)):
+        if _goes_on(value):
             # A sync function that gave back a coroutine: the rest of it runs on the background loop.
             self._fly(index, job, lambda flight: flight.take_over(value))
             return
         del self._open[index]
         self._done(job, checked(outcome))
+
+
+def _goes_on(value: object) -> bool:
+    """Whether what a sync function gave back has still to be awaited."""
+    return inspect.isawaitable(value) or inspect.isasyncgen(value)
