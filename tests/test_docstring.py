@@ -255,3 +255,19 @@ def test_a_docstring_that_is_none() -> None:
     def probe(a: int) -> None: ...
 
     assert Tool(probe).description == ""
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_any_line_end_is_one(end: str) -> None:
+    """A docstring that was put together or read from elsewhere is read like one of a source file."""
+    text = "Do.\n\nArgs:\n    a: First,\n        and more.\n    b: Second.\n\nReturns:\n    Much.\n"
+    assert described(text.replace("\n", end), "a, b") == described(text, "a, b")
+    assert described(text, "a, b") == ("Do.\n\nReturns: Much.", {"a": "First, and more.", "b": "Second."})
+
+
+def test_an_entry_wins_over_a_stray_bullet() -> None:
+    """A bullet among plain entries may belong to the text above it; a later entry of that name is the real one."""
+    text = "Do.\n\nArgs:\n    a: One of:\n    - b: a stray one\n\nKeyword Args:\n    b: The real one.\n"
+    assert described(text, "a, b")[1]["b"] == "The real one."
+    alone = "Do.\n\nArgs:\n    - a: First.\n    - b: Second.\n\nKeyword Args:\n    b: Another.\n"
+    assert described(alone, "a, b")[1]["b"] == "Second."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
@@ -30,10 +31,9 @@ Pet = Annotated[Cat | Dog, Field(discriminator="kind")]
 
 def agreed(made: Tool[..., Any], text: str) -> str | None:
     """What is wrong with arguments, by the tool; fails where its schema judges otherwise."""
-    import json
-
     error = made.check(text).error
-    assert Draft202012Validator(made.input_schema).is_valid(json.loads(text)) is (error is None), error
+    judge: Any = Draft202012Validator(made.input_schema)
+    assert judge.is_valid(json.loads(text)) is (error is None), error
     return error
 
 

@@ -17,6 +17,7 @@ from toolsmith._judged import Plain
 from toolsmith._names import name_problem
 from toolsmith._overflow import Places, number_places
 from toolsmith._rawschema import contract
+from toolsmith._results import can_show
 from toolsmith._schema import derive
 from toolsmith._signature import EMPTY, VAR_KEYWORD, VAR_POSITIONAL, Reading, innermost, read
 from toolsmith.errors import DefinitionError
@@ -112,6 +113,22 @@ def no_instance(reading: Reading) -> str:
     )
 
 
+def _no_data(reading: Reading) -> list[str]:
+    """Why a class cannot be a tool, and what can; nothing where its instances are data, or there is no class."""
+    cls = reading.call
+    while isinstance(cls, functools.partial):
+        cls = cast("Any", cls).func
+    if not inspect.isclass(cls) or can_show(cls):
+        return []
+    way = f"offer a method of an instance: tool({cls.__name__}(...).method); or write a function that uses one"
+    if any("__call__" in vars(base) for base in cls.__mro__):
+        way = f"offer an instance, which can be called: tool({cls.__name__}(...))"
+    return [
+        f"{reading.place}: the class {cls.__name__} cannot be a tool: what it makes is no JSON data, and could not be "
+        f"shown to a model. Make it a dataclass if it is data; else {way}."
+    ]
+
+
 def from_function(
     reading: Reading, *, description: str | None, strict_docs: bool, problems: Sequence[str] = ()
 ) -> Definition:
@@ -127,6 +144,7 @@ def from_function(
     """
     if wrong := name_problem(reading.name):
         problems = [f"{reading.place}: {reading.name!r} cannot be a tool as it is: {wrong}.", *problems]
+    problems = [*_no_data(reading), *problems]
     made = derive(reading, description=description, strict_docs=strict_docs, problems=problems)
     takes_context = made.context_parameter is not None
     return Definition(made.schema, made.description, made.validator, made.binder, takes_context)

@@ -90,7 +90,7 @@ def parse(docstring: str | None, parameters: Collection[str]) -> Doc:
     """
     if not docstring:
         return Doc()
-    text = inspect.cleandoc(docstring)
+    text = inspect.cleandoc(docstring.replace("\r\n", "\n").replace("\r", "\n"))
     if _MARK.search(text) is None:
         return Doc(description=text.strip())
     reader = _Reader([line.rstrip() for line in text.splitlines()], parameters)
@@ -107,6 +107,7 @@ class _Reader:
         self.at = 0
         self.kept: list[str] = []
         self.params: dict[str, str] = {}
+        self.stray: set[str] = set()  # told by a bullet among entries that have none: perhaps another one's list
         self.returns: list[str] = []
         self.styles: set[Style] = set()
 
@@ -226,15 +227,22 @@ class _Reader:
 
     def _entries(self, style: Style, body: list[str]) -> None:
         self.styles.add(style)
+        stray: set[str] = set()
         if style == "google":
             if self._plain(body):
                 return
-            body = self._aligned(body)
+            body, stray = self._aligned(body)
         for names, said in _read_entries(style, "\n".join(body)):
             for name in names.split(","):
                 name = name.strip().lstrip("\\").lstrip("*").strip()
                 if name and said:
-                    self.params.setdefault(name, _joined(said))
+                    self._put(name, _joined(said), stray=name in stray)
+
+    def _put(self, name: str, said: str, *, stray: bool = False) -> None:
+        """Keep the first text of a parameter; but one that may be a stray bullet gives way."""
+        if name not in self.params or (name in self.stray and not stray):
+            self.params[name] = said
+            (self.stray.add if stray else self.stray.discard)(name)
 
     def _plain(self, body: list[str]) -> bool:
         """Take a section of nothing but "name: text" lines, which is most of them and needs no parser."""
@@ -246,22 +254,31 @@ class _Reader:
                     return False
                 found[name] = said
         for name, said in found.items():
-            self.params.setdefault(name, said.strip())
+            self._put(name, said.strip())
         return True
 
-    def _aligned(self, body: list[str]) -> list[str]:
-        """Indent what is no entry below the entry that it belongs to."""
+    def _aligned(self, body: list[str]) -> tuple[list[str], set[str]]:
+        """Indent what is no entry below the entry that it belongs to.
+
+        Gives also the names of which only a bullet speaks, where other entries have none.
+        """
         base = min((_indent(line) for line in body if line.strip()), default=0)
         out: list[str] = []
+        bullets: set[str] = set()
+        entries = False
         for line in body:
             bare = line[base:] if line.strip() else ""
             if bare and not bare[0].isspace() and not self._is_entry(bare):
                 regular = self._regular(bare)
                 if regular is None and not out:
                     continue  # words between the header and the first entry say nothing of a parameter
+                if regular is not None and _BULLET.match(bare):
+                    bullets.add(regular.partition(":")[0].partition("(")[0].strip())
                 bare = regular or f"    {bare}"
+            elif bare and not bare[0].isspace():
+                entries = True
             out.append(f"    {bare}" if bare else "")
-        return out
+        return out, bullets if entries else set()
 
     def _regular(self, line: str) -> str | None:
         """Write "- `city` (str) -- its name" as "city (str): its name", where `city` is a parameter."""

@@ -174,6 +174,8 @@ class NeutralSchema(GenerateJsonSchema):
         return made
 
     def literal_schema(self, schema: core_schema.LiteralSchema) -> Json:
+        if any(isinstance(v, bytes) for v in schema["expected"]):
+            return self.handle_invalid_for_json_schema(schema, "bytes in a Literal")
         made = super().literal_schema(schema)
         self._note_numbers(made["enum"] if "enum" in made else [made["const"]])
         return made

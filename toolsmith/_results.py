@@ -28,6 +28,7 @@ import inspect
 import json
 import logging
 import secrets
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence, Set, ValuesView
 from decimal import Decimal
@@ -325,6 +326,13 @@ _BY_MARK: tuple[tuple[str, _Rule], ...] = (
     ("__await__", _Writer.pending),
     ("__aiter__", _Writer.pending),
 )
+
+
+def can_show(cls: type[Any]) -> bool:
+    """Whether instances of a class may be a result; False for classes of an author's own that are no data."""
+    if _rule_for(cls) is not _Writer.known or hasattr(cls, "__pydantic_serializer__"):
+        return _rule_for(cls) is not None
+    return cls.__module__.partition(".")[0] in {*sys.stdlib_module_names, "pydantic", "pydantic_core"}
 
 
 def _rule_of(value: Any) -> _Rule | None:

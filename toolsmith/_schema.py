@@ -144,7 +144,7 @@ def _hint(parameter: Parameter, taken: list[str]) -> Any:
     annotation = parameter.annotation
     if parameter.kind is VAR_POSITIONAL:
         unpacked = get_origin(annotation) in UNPACK
-        return get_args(annotation)[0] if unpacked else NotRequired[list[stand_in(annotation)]]
+        return stand_in(get_args(annotation)[0]) if unpacked else NotRequired[list[stand_in(annotation)]]
     hint = stand_in(annotation)
     if parameter.kind is VAR_KEYWORD:
         return NotRequired[dict[_free_name(taken), hint] if taken else dict[str, hint]]

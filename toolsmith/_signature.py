@@ -103,6 +103,8 @@ def read(call: Callable[..., Any], *, final: bool = False) -> Reading:
         )
         return reading
     parameters = list(signature.parameters.values())
+    if parameters and _dispatches(call) and parameters[0].kind is _Python.POSITIONAL_OR_KEYWORD:
+        parameters[0] = parameters[0].replace(kind=POSITIONAL_ONLY)
     # Also what a partial has bound: the docstring is the whole function's.
     reading.documented = {p.name for p in parameters} | _own_names(function)
     reading.unbound = _is_unbound(call, function, parameters)
@@ -142,10 +144,17 @@ def innermost(call: Any) -> Callable[..., Any]:
     return call
 
 
-def name_of(call: Any) -> str:
-    """The name a tool gets if none is given: the function's, or the class's in snake_case."""
+def _called(call: Any) -> Any:
+    """What a partial calls; and the instance, where that is its `__call__`."""
     while isinstance(call, functools.partial):
         call = cast("Any", call).func
+    is_own_call = inspect.ismethod(call) and getattr(call, "__name__", "") == "__call__"
+    return cast("Any", call).__self__ if is_own_call else call
+
+
+def name_of(call: Any) -> str:
+    """The name a tool gets if none is given: the function's, or the class's in snake_case."""
+    call = _called(call)
     name = getattr(call, "__name__", None)
     if isinstance(name, str) and not inspect.isclass(call):
         return name
@@ -157,18 +166,26 @@ def doc_of(call: Any, function: Callable[..., Any]) -> str | None:
     """The docstring of the function, which a method may have from the one it overrides."""
     if function.__doc__ or not inspect.ismethod(call):
         return function.__doc__
-    return inspect.getdoc(call)
+    said = inspect.getdoc(call)
+    return None if said == type.__call__.__doc__ else said  # Python's own, of every `__call__`
 
 
 def _doc_of_class(call: Any) -> str | None:
     """The docstring of a callable instance's class, for a `__call__` without one."""
-    while isinstance(call, functools.partial):
-        call = cast("Any", call).func
+    call = _called(call)
     if inspect.isroutine(call) or hasattr(call, "__wrapped__"):
         return None
     kind = cast("type[Any]", call if inspect.isclass(call) else type(call))
     doc = kind.__doc__
     return None if doc is None or doc.startswith(f"{kind.__name__}(") else doc
+
+
+def _dispatches(call: Any) -> bool:
+    """Whether `functools.singledispatch` looks at the first argument, which it finds by its position only."""
+    while isinstance(call, functools.partial):
+        call = cast("Any", call).func
+    ours = getattr(call, "__globals__", None) is vars(functools) or type(call).__module__ == functools.__name__
+    return ours and hasattr(call, "register")
 
 
 def _signature(call: Any) -> inspect.Signature:
@@ -249,6 +266,8 @@ def _sort(reading: Reading, parameter: _Python, resolved: Any) -> None:
     if is_context(resolved):
         reading.parameters.append(Parameter(name, kind, resolved, default, default is not EMPTY, is_context=True))
     elif kind is VAR_POSITIONAL:
+        if getattr(resolved, "__unpacked__", False):  # `*xs: *tuple[int, str]`, not postponed
+            resolved = typing.Unpack[cast("Any", get_origin(resolved))[get_args(resolved)]]
         reading.parameters.append(Parameter(name, kind, resolved, EMPTY, optional=get_origin(resolved) not in UNPACK))
     elif kind is VAR_KEYWORD and get_origin(resolved) in UNPACK:
         _spread(reading, parameter, get_args(resolved)[0])

@@ -23,9 +23,12 @@ from toolsmith._exactly import exact_enum, exact_literal
 _PLAIN = frozenset[Any]({str, int, float, bool, type(None), bytes, list, dict, set, tuple, object})
 _ALIASES = (typing_extensions.TypeAliasType, getattr(typing, "TypeAliasType", typing_extensions.TypeAliasType))
 # pydantic reads Iterable lazily, so that a bad item would be met inside the function; the others it does not know.
+_LITERAL_STRINGS: tuple[Any, ...] = (typing.LiteralString, typing_extensions.LiteralString)  # type checkers' own
 _AS_LIST: tuple[Any, ...] = (abc.Iterable, abc.Collection, abc.Reversible, abc.Container)
 _AS_ITERATOR: tuple[Any, ...] = (abc.Iterator, abc.Generator)
 _KEPT = (type, cast("type", abc.Callable))
+
+_UNPACK = (typing.Unpack, typing_extensions.Unpack)
 
 _Open = tuple[Any, ...]
 """The aliases and classes being looked into, outermost first: where one comes again, it is recursive."""
@@ -50,6 +53,8 @@ def stand_in(annotation: Any, open_: _Open = (), *, exact: bool = True) -> Any:
     origin = get_origin(annotation)
     if origin is not None:
         return _generic(annotation, origin, open_, exact)
+    if annotation in _LITERAL_STRINGS:
+        return str
     if isinstance(annotation, _ALIASES):
         return _alias(annotation, open_, exact)
     if isinstance(annotation, type):
@@ -57,13 +62,28 @@ def stand_in(annotation: Any, open_: _Open = (), *, exact: bool = True) -> Any:
     return annotation
 
 
+def unpacked(annotation: Any) -> bool:
+    """Whether it is `*tuple[...]` or `Unpack[...]`."""
+    return bool(getattr(annotation, "__unpacked__", False)) or get_origin(annotation) in _UNPACK
+
+
 def _generic(annotation: Any, origin: Any, open_: _Open, exact: bool) -> Any:
     args = get_args(annotation)
     if origin is Literal:
+        if any(isinstance(a, bytes) for a in args):
+            raise NoStandIn(
+                f"JSON has no bytes, so that {annotation} can never be sent. Write the same Literal of strings, and "
+                f"encode() it in the function"
+            )
         return exact_literal(annotation, args) if exact else annotation
     if origin is Annotated:
         changed = stand_in(args[0], open_, exact=exact)
         return annotation if changed is args[0] else Annotated[(changed, *args[1:])]
+    if origin is tuple and any(map(unpacked, args)):
+        raise NoStandIn(
+            "pydantic does not take a tuple with another one unpacked in it. Write tuple[A, B] for so many items, "
+            "list[A | B] for any number; or take the first ones as parameters of their own"
+        )
     if origin in _AS_LIST or origin in _AS_ITERATOR:
         many = list[stand_in(args[0], open_, exact=exact) if args else Any]
         return many if origin in _AS_LIST else Annotated[many, AfterValidator(iter)]

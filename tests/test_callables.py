@@ -1,0 +1,122 @@
+"""Callables of every sort: called as they can be, named as their author would, refused with the way out."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import typing
+from typing import Any, Literal, LiteralString, cast
+
+import pytest
+from pydantic import BaseModel
+
+from toolsmith import DefinitionError, Tool, tool
+
+
+class TakeNote:
+    """Take notes."""
+
+    def __call__(self, text: str) -> str:
+        return text
+
+
+class Ledger:
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+
+    def total(self) -> int:
+        return 0
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+
+
+class Model(BaseModel):
+    x: int
+
+
+class Pair(typing.NamedTuple):
+    x: int
+
+
+@functools.singledispatch
+def double(value: str, times: int = 2) -> str:
+    return value * times
+
+
+def star(*xs: Any) -> Any:
+    return xs
+
+
+star.__annotations__["xs"] = next(iter(cast("Any", tuple[int, str])))  # what `*xs: *tuple[int, str]` gives where not postponed
+
+
+def test_single_dispatch_is_called_by_position() -> None:
+    """It chooses by the first positional argument."""
+    assert tool(double).call_json_sync('{"value": "a", "times": 3}').data == "aaa"
+    part: Any = functools.partial(double, times=4)
+    assert Tool(part).call_json_sync('{"value": "a"}').data == "aaaa"
+
+
+def test_a_call_method_is_named_like_its_instance() -> None:
+    """However it is reached."""
+    note = TakeNote()
+    for call in (note, note.__call__, functools.partial(note.__call__)):
+        made: Tool[..., Any] = Tool(call)
+        assert made.name == "take_note"
+        assert made.description == "Take notes."
+        assert made.call_json_sync('{"text": "a"}').data == "a"
+
+
+@pytest.mark.parametrize("cls", [Point, Model, Pair])
+def test_a_class_of_data_is_a_tool(cls: Any) -> None:
+    """What it makes can be shown."""
+    assert tool(cls).call_json_sync('{"x": 1}').data == {"x": 1}
+
+
+@pytest.mark.parametrize(
+    ("cls", "way"), [(Ledger, r"tool(Ledger(...).method)"), (TakeNote, "tool(TakeNote(...))")], ids=str
+)
+def test_a_class_of_anything_else_is_refused(cls: Any, way: str) -> None:
+    """At once, not after it has run."""
+    for call in (cls, functools.partial(cls)):
+        with pytest.raises(DefinitionError) as caught:
+            tool(call)
+        assert f"the class {cls.__name__} cannot be a tool" in str(caught.value)
+        assert way in str(caught.value)
+
+
+def test_unpacked_tuples() -> None:
+    """A fixed one is a fixed array; an open one in a tuple is refused for what it is."""
+    assert Tool(star).call_json_sync('{"xs": [1, "a"]}').data == [1, "a"]
+    assert not Tool(star).call_json_sync('{"xs": [1]}').success
+
+    def inner(x: tuple[int, *tuple[str, ...]]) -> None: ...
+    def outer(*xs: *tuple[int, *tuple[str, ...]]) -> None: ...
+
+    functions: list[Any] = [inner, outer]
+    for function in functions:
+        with pytest.raises(DefinitionError, match=r"tuple with another one unpacked in it\. Write tuple\[A, B\]"):
+            Tool(function)
+
+
+def test_literals() -> None:
+    """`LiteralString` concerns type checkers only; bytes are no JSON."""
+
+    def say(text: LiteralString, more: list[typing.LiteralString]) -> Any:
+        return [text, *more]
+
+    assert Tool(say).call_json_sync('{"text": "a", "more": ["b"]}').data == ["a", "b"]
+
+    class Holder(BaseModel):
+        tag: Literal[b"a"]
+
+    def direct(tag: Literal[b"a", "b"]) -> None: ...
+    def nested(holder: Holder) -> None: ...
+
+    with pytest.raises(DefinitionError, match=r"test_callables\.py:\d+: .*'tag'.* has no bytes.* encode\(\)"):
+        Tool(direct)
+    with pytest.raises(DefinitionError, match=r"test_callables\.py:\d+: .*bytes in a Literal"):
+        Tool(nested)
