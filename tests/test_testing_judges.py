@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from toolsmith import Agent, tool
+from toolsmith.errors import ProviderError
 from toolsmith.testing import Api, ScriptedModel, call, raw_call, say
 from toolsmith.testing.judges import (
     claude_counts,
@@ -129,6 +131,7 @@ def test_what_counts_against_claudes_ceilings() -> None:
 
 
 PAIRS = {"type": "array", "items": closed(key=TEXT, value={"type": "integer"})}
+NUMBER: Schema = {"type": "integer"}
 NULLABLE = {"anyOf": [{"type": "integer"}, {"type": "null"}]}
 
 
@@ -147,7 +150,28 @@ WRITTEN: list[tuple[Schema, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "value", "written"), WRITTEN)
+OMIT = closed(["x"], x={"anyOf": [{"type": ["integer", "null"]}, {"type": "string", "const": "omit"}]})
+OMIT["properties"]["x"]["description"] = 'default: 3, send "omit" for it'
+IN_ANY_ORDER = {"anyOf": [closed(item_1=NUMBER, item_2=NUMBER), closed(item_2=TEXT, item_1=TEXT)]}
+KEPT_APART = {"anyOf": [PAIRS, closed(entries=PAIRS)]}
+TUPLE_OR_MAPPING = {"anyOf": [closed(item_1=NUMBER, item_2=NUMBER), PAIRS]}
+MORE_WRITTEN: list[tuple[Schema, Any, Any]] = [
+    (OMIT, {}, {"x": "omit"}),
+    (OMIT, {"x": None}, {"x": None}),
+    (closed(u=IN_ANY_ORDER), {"u": ["a", "b"]}, {"u": {"item_2": "b", "item_1": "a"}}),
+    (closed(u=IN_ANY_ORDER), {"u": [1, 2]}, {"u": {"item_1": 1, "item_2": 2}}),
+    (closed(u=KEPT_APART), {"u": [{"key": "a", "value": 1}]}, {"u": [{"key": "a", "value": 1}]}),
+    (closed(u=KEPT_APART), {"u": {"a": 1}}, {"u": {"entries": [{"key": "a", "value": 1}]}}),
+    (closed(u=KEPT_APART), {"u": {}}, {"u": {"entries": []}}),
+    (closed(u=TUPLE_OR_MAPPING), {"u": [1, 2]}, {"u": {"item_1": 1, "item_2": 2}}),
+    (closed(u=TUPLE_OR_MAPPING), {"u": {"item_1": 1, "item_2": 2}},
+     {"u": [{"key": "item_1", "value": 1}, {"key": "item_2", "value": 2}]}),
+    (closed(t=closed(item_1=TEXT, rest={"type": "array", "items": NUMBER})), {"t": ["a", 1, 2]},
+     {"t": {"item_1": "a", "rest": [1, 2]}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "value", "written"), WRITTEN + MORE_WRITTEN)
 def test_a_strict_model_writes_what_its_schema_has(schema: Schema, value: Any, written: Any) -> None:
     """Optional parameters as null, dicts as pairs, tuples as objects, members in the schema's order."""
     assert json.dumps(in_strict_form(value, schema, fill=True)) == json.dumps(written)
@@ -176,3 +200,14 @@ def test_calls_are_written_for_the_mode_that_is_offered(api: Api, strict: bool, 
     model = ScriptedModel([call("find", q="x"), raw_call("find", '{"q": "x"}'), say("")])
     assert json.dumps(sent) in model(path, body)[1].decode()
     assert json.dumps('{"q": "x"}') in model(path, body)[1].decode()
+
+
+def test_a_script_asks_for_nothing_that_a_strict_model_cannot_write() -> None:
+    """A call that contradicts the offered schema is a mistake in the test: it says so, and how it is meant."""
+
+    def f(x: int) -> int:
+        return x
+
+    agent = Agent(ScriptedModel([call("f", x="many")]).provider("openai"), tools=[tool(strict=True)(f)])
+    with pytest.raises(ProviderError, match=r"no model bound to its schema sends this: at \['x'\].*raw_call\('f'"):
+        agent.run_sync("go")

@@ -65,7 +65,8 @@ class Call:
     Attributes:
         name: the tool's name; it may be one that does not exist.
         arguments: a mapping is written as a model writes it in the mode that the request offers (in OpenAI's strict
-            mode a left-out optional parameter becomes null, a dict a list of pairs); a str goes onto the wire as it is.
+            mode a left-out optional parameter becomes null, a dict a list of pairs), and what a model bound to a strict
+            schema cannot write is a `ScriptError`; a str goes onto the wire as it is.
         id: the call's id, None for a new one.
         keep: only so many characters of the arguments are written, as when the output limit cuts a call.
     """
@@ -316,7 +317,8 @@ def by_turn(steps: Sequence[Step]) -> Answering:
 
     def answer(request: Recorded) -> Scripted:
         if request.turn >= len(steps):
-            raise ScriptError(f"The script has {len(steps)} turns, and the model is asked for turn {request.turn + 1}.")
+            turns = "1 turn" if len(steps) == 1 else f"{len(steps)} turns"
+            raise ScriptError(f"The script has {turns}, and the model is asked for turn {request.turn + 1}.")
         step = steps[request.turn]
         return step(request) if callable(step) else step
 
