@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from toolsmith.messages import ToolResult
 
 _TOOLS_SHOWN: Final = 24
+NOTHING: Final = "Done. There is no result to show."
 
 HINTS: Final[Mapping[Hint, str]] = {
     "": "",
@@ -156,11 +157,11 @@ class Feedback(MediaWording, RunWording):
         return f"`{tool}` was not run: no more tools are run at this point. Answer with what you have."
 
     def not_allowed(self, tool: str, allowed: Sequence[str]) -> str:
-        """The tool exists, but may not be called in this turn."""
+        """The tool exists, but may not be called in this run."""
         if not allowed:
-            return f"`{tool}` was not run: no tool may be called in this turn. Answer without one."
+            return f"`{tool}` was not run: no tool may be called in this run. Answer without one."
         return (
-            f"`{tool}` was not run: it may not be called in this turn. These may: {self.names(allowed, _TOOLS_SHOWN)}."
+            f"`{tool}` was not run: it may not be called in this run. These may: {self.names(allowed, _TOOLS_SHOWN)}."
         )
 
     def answer_taken(self) -> str:
@@ -248,7 +249,8 @@ class Feedback(MediaWording, RunWording):
         """
         from toolsmith.errors import ModelRetry
 
-        words = f"`{tool}` failed: {shortened(error.message, 4_000).rstrip()}"
+        said = "" if error.message is None else shortened(error.message, 4_000).strip()  # pyright: ignore[reportUnnecessaryComparison]
+        words = f"`{tool}` failed: {said}" if said else f"`{tool}` failed without saying why"
         words += "" if words.endswith((".", "!", "?")) else "."
         if error.hint:
             words += f" {shortened(error.hint, 1_000)}"
@@ -313,7 +315,8 @@ class Feedback(MediaWording, RunWording):
         if result.media:
             text = self.media_lines(data)
         elif data is None:
-            text = "Done. There is no result to show."
+            # With a note that null stands for something, null is the result.
+            text = "null" if result.notes and result.notes[-1] == self.result_note("not_a_number") else NOTHING
         elif isinstance(data, str):
             text = data or "(an empty text)"
         else:

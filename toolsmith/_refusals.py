@@ -75,6 +75,7 @@ _UNSAID: Mapping[str, Schema] = {
     "fraction_parsing": {"type": "string", "format": "fraction"},
     "complex_str_parsing": {"type": "string", "format": "complex"},
 }
+_BOUNDS = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"}
 # A nested ValidationError brings its own decoration along.
 _DECORATION = re.compile(r"\s*For further information visit \S+|\s*\[type=\w+, input_value=.*?, input_type=\w+\]")
 
@@ -122,6 +123,8 @@ def refusals(error: Exception, data: Any, *, unless: bool = False) -> Sequence[R
         name = one["type"]
         location = one["loc"]
         kind, structural = _kind(name)
+        if name == "finite_number" and isinstance(one["input"], str):
+            kind, structural = "format", False  # "NaN" is not too large, but no number
         if location[-1:] == ("[key]",):
             path, branched = _place(location[:-1], data, ABSENT)
             if kind == "custom":
@@ -135,9 +138,29 @@ def refusals(error: Exception, data: Any, *, unless: bool = False) -> Sequence[R
             continue
         path, branched = _place(location, data, one["input"])
         message = _words(one) if kind == "custom" else ""
-        unsaid = None if branched else _UNSAID.get(name)
+        unsaid = _of_decimal(one) or (None if branched else _UNSAID.get(name))
         found.append(Refusal(path, kind, one["input"], structural, branched, message, unsaid))
     return found
+
+
+def _of_decimal(one: Any) -> Schema | None:
+    """What a `Decimal` has to be, as far as its schema does not say it: of a string that spells one, nothing."""
+    spelled = isinstance(one["input"], str)
+    limits: dict[str, Any] = one.get("ctx", {})
+    match one["type"]:
+        case "finite_number" if spelled:
+            return _UNSAID["decimal_parsing"]
+        case "decimal_max_digits":
+            return {"type": "number", "maxDigits": limits["max_digits"]}
+        case "decimal_max_places":
+            return {"type": "number", "maxPlaces": limits["decimal_places"]}
+        case "decimal_whole_digits":
+            return {"type": "number", "maxWholeDigits": limits["whole_digits"]}
+        case "greater_than" | "greater_than_equal" | "less_than" | "less_than_equal" if spelled:
+            bounds = {_BOUNDS[k]: float(v) for k, v in limits.items() if k in _BOUNDS}
+            return {"type": "number", **bounds}
+        case _:
+            return None
 
 
 def _kind(name: str) -> tuple[Kind, bool]:

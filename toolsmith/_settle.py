@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Callable, Collection
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from toolsmith.errors import ToolError
 from toolsmith.messages import ToolResult
@@ -70,8 +70,8 @@ def settle(
             # In the author's words, as a `ToolError` is.
             return Settled(replace(result, error=feedback.tool_error(name, ToolError(value.error))))
         return Settled(replace(result, notes=job.notes + result.notes) if job.notes and result.success else result)
-    if isinstance(error, ToolError):
-        return _told(job, error, error, feedback, visible)
+    if (said := _all_said(error)) is not None:
+        return _told(job, said, error, feedback, visible)
     if isinstance(error, asyncio.CancelledError):
         return Settled(ToolResult(False, error=feedback.cancelled(name)), error)
     on_error = job.tool.options.on_error
@@ -86,7 +86,35 @@ def settle(
     return Settled(ToolResult(False, error=told), error, reference)
 
 
-def _told(job: Job, error: ToolError, raised: Exception, feedback: Feedback, visible: Visible | None) -> Settled:
+def _all_said(error: BaseException) -> ToolError | None:
+    """What a tool says of its failure: a `ToolError`, also out of the group that `asyncio.TaskGroup` makes of it.
+
+    Of several all messages are told, once each; the first hint and the first remedy count.
+    """
+    if isinstance(error, ToolError):
+        return error
+    if not isinstance(error, ExceptionGroup):
+        return None
+    found: list[ToolError] = []
+    for member in cast("ExceptionGroup[Exception]", error).exceptions:
+        said = _all_said(member)
+        if said is None:
+            return None  # something else went wrong too, which is for the log
+        found.append(said)
+    if len(found) == 1:
+        return found[0]
+    hint = next((e.hint for e in found if e.hint), "")
+    remedy = next((e for e in found if e.use), found[0])
+    messages = " ".join(dict.fromkeys(_sentence(str(e.message)) for e in found if e.message))
+    return ToolError(messages, hint=hint, use=remedy.use, args=remedy.arguments)
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _told(job: Job, error: ToolError, raised: BaseException, feedback: Feedback, visible: Visible | None) -> Settled:
     use = job.tool.neighbour(error.use)
     if use != error.use:
         error = copy(error)

@@ -155,8 +155,8 @@ class Wording:
         return (", or " if any(" and " in words or ", " in words for words in each) else " or ").join(each)
 
     def _number(self, noun: str, facts: Mapping[str, Any]) -> str:
-        low, high = number_of(facts.get("minimum")), number_of(facts.get("maximum"))
-        above, below = number_of(facts.get("exclusiveMinimum")), number_of(facts.get("exclusiveMaximum"))
+        low, high = _bound(facts.get("minimum")), _bound(facts.get("maximum"))
+        above, below = _bound(facts.get("exclusiveMinimum")), _bound(facts.get("exclusiveMaximum"))
         if facts.get("exclusiveMinimum") is True:  # draft 4
             low, above = None, low
         if facts.get("exclusiveMaximum") is True:
@@ -168,11 +168,17 @@ class Wording:
         limits = [f"greater than {above}"] if above is not None else []
         limits += [f"less than {below}"] if below is not None else []
         noun += f" {' and '.join(limits)}" if limits else ""
-        multiple = number_of(facts.get("multipleOf"))
+        for word, kind in (("maxDigits", "digit"), ("maxPlaces", "decimal place"), ("maxWholeDigits", "digit")):
+            if (most := number_of(facts.get(word))) is not None:
+                before = " before the point" if word == "maxWholeDigits" else ""
+                noun += f" of at most {self.counted(most, kind)}{before}"
+        multiple = _bound(facts.get("multipleOf"))
         return noun if multiple is None else f"{noun} that is a multiple of {multiple}"
 
     def _string(self, facts: Mapping[str, Any]) -> str:
         form = facts.get("format")
+        if facts.get("contentMediaType") == "application/json":
+            form = "json-string"
         words = self.formats.get(form, "") if isinstance(form, str) else ""
         if not words:
             words = f"a string of format {shortened(form, 40)}" if _is_odd(form) else "a string"
@@ -326,6 +332,12 @@ def shortened(text: object, most: int) -> str:
 def _middle(text: str, most: int) -> str:
     half = most // 2 - 2
     return text if len(text) <= most else f"{text[:half]}...{text[-half:]}"
+
+
+def _bound(value: object) -> int | float | None:
+    """A bound as it is said: 1000, not 1000.0."""
+    number = number_of(value)
+    return int(number) if isinstance(number, float) and number.is_integer() and abs(number) < 1e15 else number
 
 
 def _is_node(value: object) -> bool:

@@ -57,6 +57,10 @@ class ToolRegistry:
     def _add(self, entry: ToolLike) -> None:
         made: Tool[..., Any] = as_tool(entry)
         taken = self._tools.get(made.name)
+        if taken is not None and taken.__wrapped__ is made.__wrapped__:
+            raise DefinitionError(
+                f"The same tool {made.name!r} is given twice: {made.origin}. Take one of the two out."
+            )
         if taken is not None:
             raise DefinitionError(
                 f"Two tools are named {made.name!r}: {taken.origin} and {made.origin}. A model tells tools apart by "
@@ -179,17 +183,32 @@ class ToolRegistry:
         return f"ToolRegistry([{', '.join(self._tools)}])"
 
 
-def check_remedies(tools: ToolRegistry) -> None:
-    """See that each tool which a remedy names is there.
+def check_names(tools: ToolRegistry, groups: Collection[str]) -> None:
+    """See that what remedies and limits name is there.
+
+    Args:
+        tools: what an agent has.
+        groups: those that its limits bound.
 
     Raises:
-        DefinitionError: some are not; all of them are named.
+        DefinitionError: some of it is not; all of that is named.
     """
+    problems: list[str] = []
     if any(t.options.on_error is not None for t in tools):
         from toolsmith.remedies import missing_tools
 
-        if problems := missing_tools(list(tools), tools.left_out):
-            raise DefinitionError(problems)
+        problems += missing_tools(list(tools), tools.left_out)
+    known = {t.options.group for t in tools if t.options.group is not None}
+    for name in groups:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            guess = f" Did you mean {near[0]!r}?" if near else ""
+            problems.append(
+                f"Limits(groups=...) bounds the group {name!r}, and no tool of this agent is in it.{guess} "
+                f"Put tools into it with @tool(group={name!r})."
+            )
+    if problems:
+        raise DefinitionError(problems)
 
 
 def as_tool(entry: ToolLike) -> Tool[..., Any]:
