@@ -99,7 +99,7 @@ def spread() -> Tool[..., Any]:
 
     @tool
     def take(**keys: Unpack[Keys]) -> Any:
-        return keys["x"]
+        return keys.get("x")
 
     return take
 

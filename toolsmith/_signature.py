@@ -267,7 +267,7 @@ def _sort(reading: Reading, parameter: _Python, resolved: Any) -> None:
         reading.parameters.append(Parameter(name, kind, resolved, default, default is not EMPTY, is_context=True))
     elif kind is VAR_POSITIONAL:
         if getattr(resolved, "__unpacked__", False):  # `*xs: *tuple[int, str]`, not postponed
-            resolved = typing.Unpack[cast("Any", get_origin(resolved))[get_args(resolved)]]
+            resolved = typing.Unpack[get_origin(resolved)[get_args(resolved)]]
         reading.parameters.append(Parameter(name, kind, resolved, EMPTY, optional=get_origin(resolved) not in UNPACK))
     elif kind is VAR_KEYWORD and get_origin(resolved) in UNPACK:
         _spread(reading, parameter, get_args(resolved)[0])
