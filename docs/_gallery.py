@@ -38,7 +38,7 @@ class Stop:
     nights: int = 1
 
 
-@tool(max_calls_per_run=2)
+@tool(max_calls_per_run=5, group="travel")
 def search_hotels(
     city: Annotated[str, Field(min_length=2)],
     day: date,
@@ -49,7 +49,7 @@ def search_hotels(
     return [f"Hotel {city}", "Station Inn"]
 
 
-@tool
+@tool(group="travel")
 def plan_route(stops: list[Stop], prices: dict[str, float] | None = None) -> str:
     """Plan a route."""
     return " - ".join(stop.place for stop in stops)
@@ -255,7 +255,7 @@ def _refused() -> list[Entry]:
     oslo = call("search_hotels", city="Oslo", day="2026-12-24")
     return [
         ("A tool that does not exist: `search_hotel({})`", lambda: _outputs(call("search_hotel"), tools=TOOLS)[0]),
-        ("A third call, where `max_calls_per_run=2`", lambda: _outputs(oslo, oslo, oslo)[2]),
+        ("A sixth call, where `max_calls_per_run=5`", lambda: _outputs([oslo] * 6)[5]),
         (
             "A second call, where the run may make one: `Limits(calls=1)`",
             lambda: _outputs([oslo, room], limits=Limits(calls=1))[1],
@@ -373,13 +373,37 @@ def _told_of_answer(kind: Any, *steps: Any) -> str:
     return told.text or next(part.text for part in told.parts if isinstance(part, ToolOutput))
 
 
+class _Counter:
+    """A counter that many runs share; None is one that does not answer."""
+
+    def __init__(self, left: int | None) -> None:
+        self._left = left
+
+    def take(self, budgets: Sequence[tuple[str, int]], /) -> list[int | None]:
+        assert self._left is not None
+        self._left -= 1
+        return [self._left if self._left >= 0 else None]
+
+    def seconds_left(self) -> float:
+        return 700
+
+
 def _budgets() -> list[Entry]:
     hotels = call("search_hotels", city="Oslo", day="2026-12-24")
+    room = call("book_room", hotel="Station Inn")
 
     def closing(limits: Limits, *steps: Any) -> Callable[[], str]:
         return lambda: _run(*steps, limits=limits).new_messages[-2].text
 
+    def shared(**given: Any) -> Callable[[], str]:
+        return lambda: _outputs([hotels, hotels], limits=Limits(**given))[-1]
+
     return [
+        ("One of five calls of a tool is left", lambda: _outputs([hotels] * 4)[3]),
+        ("One of two calls of the run is left: `Limits(calls=2)`", lambda: _outputs(room, limits=Limits(calls=2))[0]),
+        ('A group of tools has used its calls: `Limits(groups={"travel": 1})`', shared(groups={"travel": 1})),
+        ("All runs together have used their calls: `Limits(calls=1, shared=...)`", shared(calls=1, shared=_Counter(1))),
+        ("The counter that all runs share does not answer", shared(shared=_Counter(None))),
         ("No turns are left", closing(Limits(turns=1), hotels)),
         ("No calls are left", closing(Limits(calls=1), [hotels, hotels])),
         ("No tokens are left", closing(Limits(tokens=10), hotels)),

@@ -187,7 +187,7 @@ def test_another_failure_is_something_new() -> None:
 
 def test_failures_that_were_not_run_count_as_well() -> None:
     """Wrong arguments, broken JSON and unknown tools: the second time the text says more, the third is stopped."""
-    for wrong in (call("run_tests", path=7), raw_call("run_tests", '{"path": '), call("run_test", path=".")):
+    for wrong in (raw_call("run_tests", '{"path": 7}'), raw_call("run_tests", '{"path": '), call("run_test", path=".")):
         result = run([run_tests], wrong, wrong, wrong)
         one, two, three = texts(result)
         name = result.tool_calls[0].call.name
@@ -204,8 +204,9 @@ def test_limits_are_no_failures_of_a_call() -> None:
         """Once."""
         return "ok"
 
-    result = run([once], *[call("once")] * 5, limits=Limits(calls=4))
+    result = run([once], *[call("once")] * 9, limits=Limits(calls=8))
     assert texts(result)[1:4] == [FEEDBACK.tool_limit("once", 1)] * 3
+    assert texts(result)[8] == FEEDBACK.run_limit("once", 8)
     assert result.repeats == Repeats()
 
 
@@ -280,7 +281,7 @@ def test_oscillation_is_seen() -> None:
         ([call("start_service")], True),
         ([call("look")], False),
         ([call("run_tests", path="elsewhere")], False),
-        ([call("start_service", wrong=1)], False),
+        ([raw_call("start_service", '{"wrong": 1}')], False),
         ([call("shell", command="ls")], True),
         ([call("shell", command="nothing")], True),
     ],

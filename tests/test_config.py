@@ -169,7 +169,7 @@ class TestABadFile:
             (
                 "[agents.a.limits]\ntunrs = 3\n",
                 "toolsmith.toml:2: [agents.a.limits] tunrs: there is no such setting. Did you mean turns? "
-                "Allowed here: turns, calls, seconds, tokens, tool_timeout, result_chars.",
+                "Allowed here: turns, calls, groups, seconds, tokens, tool_timeout, result_chars.",
             ),
             (
                 "[agents.a]\nlimits = { turns = 0 }\n",

@@ -48,6 +48,43 @@ GOLDEN: list[tuple[str, str]] = [
         "Answer with what you have, and say what is missing.",
     ),
     (
+        FEEDBACK.group_limit("fetch", ["search", "fetch"], 5),
+        "`fetch` was not run: `search` and `fetch` may together be called 5 times in a run, and all of these calls are "
+        "used. Go on with the results you have, use another tool, or answer without it.",
+    ),
+    (
+        FEEDBACK.group_limit("fetch", ["search", "fetch", "crawl"], 1),
+        "`fetch` was not run: `search`, `fetch` and `crawl` may together be called once in a run, and that call is "
+        "used. Go on with the results you have, use another tool, or answer without it.",
+    ),
+    (FEEDBACK.group_limit("fetch", ["fetch"], 3), FEEDBACK.tool_limit("fetch", 3)),
+    (FEEDBACK.group_limit("fetch", ["search", "fetch"], 0), FEEDBACK.tool_limit("fetch", 0)),
+    (
+        FEEDBACK.shared_limit("search", ["search"], 50, 700),
+        "`search` was not run: the 50 calls of `search` that this run shares with others are used. There are new ones "
+        "in 12 minutes. Go on with the results you have, use another tool, or answer without it.",
+    ),
+    (
+        FEEDBACK.shared_limit("search", [], 1_000, None),
+        "`search` was not run: the 1,000 tool calls that this run shares with others are used. "
+        "Go on with the results you have, use another tool, or answer without it.",
+    ),
+    (
+        FEEDBACK.not_counted("search"),
+        "`search` was not run: its calls are limited together with those of other runs, and they cannot be counted at "
+        "the moment. Use another tool, or answer without it.",
+    ),
+    (
+        FEEDBACK.repeat_stopped("run_tests", 2, empty=False),
+        "`run_tests` was not run: the same call has failed in the same way twice, and nothing has changed since. "
+        "Send other arguments, use another tool to repair the cause, or answer with what you have.",
+    ),
+    (
+        FEEDBACK.repeat_stopped("search", 3, empty=True),
+        "`search` was not run: the same call has given an empty result 3 times, and nothing has changed since. "
+        "Send other arguments, use another tool to repair the cause, or answer with what you have.",
+    ),
+    (
         FEEDBACK.cut_off("write_file", 8123),
         "`write_file` was not run: your message reached its length limit after 8,123 characters of arguments, so the "
         "call may be incomplete. Call it again with less: shorter arguments, or several smaller calls.",
@@ -203,6 +240,41 @@ def test_golden_images_and_files(text: str, golden: str) -> None:
 def test_golden(text: str, golden: str) -> None:
     """Each text for a call that was refused or failed, word for word."""
     assert text == golden
+
+
+BESIDE: list[tuple[str, str]] = [
+    (FEEDBACK.left_of_tools(["search"], 1, 3), "1 of 3 calls of `search` is left."),
+    (FEEDBACK.left_of_tools(["search"], 2, 3), "2 of 3 calls of `search` are left."),
+    (FEEDBACK.left_of_tools(["search", "fetch"], 2, 5), "2 of 5 calls of `search` and `fetch` together are left."),
+    (
+        FEEDBACK.left_of_tools(["search"], 1, 1_000, shared=True),
+        "1 of 1,000 calls of `search` that this run shares with others is left.",
+    ),
+    (FEEDBACK.left_of_run(1, 100), "1 of 100 tool calls of this run is left."),
+    (FEEDBACK.left_of_run(2, 100, shared=True), "2 of 100 tool calls that this run shares with others are left."),
+    (
+        FEEDBACK.repeated("run_tests", 2),
+        "This is the second time that the same call of `run_tests` has failed in the same way. It will not be run "
+        "again like this: send other arguments, use another tool to repair the cause, or answer without it.",
+    ),
+    (
+        FEEDBACK.repeated_empty("search", 12),
+        "this is the 12th time that the same call of `search` has given an empty result. It will not be run again like "
+        "this: send other arguments, use another tool, or answer with what you have.",
+    ),
+    (FEEDBACK.span(0.2), "1 second"),
+    (FEEDBACK.span(100), "100 seconds"),
+    (FEEDBACK.span(121), "3 minutes"),
+    (FEEDBACK.span(7_201), "3 hours"),
+    (FEEDBACK.span(400_000), "5 days"),
+]
+"""What stands beside a result or behind an error."""
+
+
+@pytest.mark.parametrize(("text", "golden"), BESIDE, ids=[g[1][:40] for g in BESIDE])
+def test_golden_beside(text: str, golden: str) -> None:
+    assert text == golden
+    assert len(text) < 300
 
 
 def test_golden_exposed() -> None:

@@ -35,6 +35,7 @@ LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
                 "history",
                 "_runresult",
                 "remedies",
+                "counters",
                 "_plain",
             }
         ),

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from toolsmith._runresult import Repeats, RunResult, ToolRecord
     from toolsmith.agent import Agent
     from toolsmith.approvals import Pending, PendingCall
+    from toolsmith.counters import SQLiteCounter
     from toolsmith.errors import (
         ConfigError,
         DefinitionError,
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
         TurnEnded,
     )
     from toolsmith.history import dump_messages, load_messages
-    from toolsmith.limits import Limits
+    from toolsmith.limits import Limits, SharedCounter
     from toolsmith.media import File, Image
     from toolsmith.messages import (
         Message,
@@ -93,6 +94,7 @@ _SOURCES: dict[str, tuple[str, ...]] = {
     "_runresult": ("Repeats", "RunResult", "ToolRecord"),
     "agent": ("Agent",),
     "approvals": ("Pending", "PendingCall"),
+    "counters": ("SQLiteCounter",),
     "errors": (
         "ConfigError",
         "DefinitionError",
@@ -129,7 +131,7 @@ _SOURCES: dict[str, tuple[str, ...]] = {
         "TurnEnded",
     ),
     "history": ("dump_messages", "load_messages"),
-    "limits": ("Limits",),
+    "limits": ("Limits", "SharedCounter"),
     "media": ("File", "Image"),
     "messages": (
         "Message",
@@ -196,6 +198,8 @@ __all__ = [
     "RunResult",
     "RunStarted",
     "RunStream",
+    "SQLiteCounter",
+    "SharedCounter",
     "StrictDemoted",
     "SyncRunStream",
     "Text",

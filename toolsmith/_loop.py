@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from toolsmith import approvals
-from toolsmith._admission import admit, callable_tools, prepare
+from toolsmith._admission import admit, callable_tools, prepare, tell_left
 from toolsmith._breaker import Breaker
 from toolsmith._feedback import FEEDBACK, Feedback
 from toolsmith._runresult import StopReason, ToolRecord
@@ -99,10 +99,10 @@ class Conversation:
                 if error.category == "timeout" and self.budget.out_of_time:
                     return self._out_of_time()
                 raise
-            self.budget.usage += reply.usage
+            self.budget.charge(reply.usage)
             self.history.append(reply.message)
             turn = self._turn(reply)
-            jobs, ending = self._consider(turn)
+            jobs, ending = yield from self._consider(turn)
             if jobs:
                 ending = yield from self._act(turn, jobs)
             if ending is None or ending.pending is None:
@@ -114,7 +114,7 @@ class Conversation:
 
     # ---- what a reply asks for
 
-    def _consider(self, turn: Turn) -> tuple[list[Job], Ending | None]:
+    def _consider(self, turn: Turn) -> Generator[Step, Any, tuple[list[Job], Ending | None]]:
         """What to run now, and the ending, if this reply is the last one."""
         reply, calls = turn.reply, turn.calls
         self._pauses = self._pauses + 1 if reply.stop == "pause" else 0
@@ -122,7 +122,9 @@ class Conversation:
             return [], final
         match reply.stop:
             case "tool_calls" if calls and self.closing is None:
-                return admit(self, turn), None
+                with self._kept_valid(turn):
+                    jobs = yield from admit(self, turn)
+                return jobs, None
             case "pause" if not calls and self._pauses < MAX_PAUSES:
                 return [], None
             case "length" if calls and not self._cut_off and self.closing is None:
@@ -212,6 +214,7 @@ class Conversation:
         turn = self._turn(Reply(self.history[-1], "tool_calls"))
         for index, answer in waiting.answered.items():
             turn.restore(index, answer.result, answer.seconds, ran=answer.ran)
+        tell_left(self, turn)
         said = {call.id: decision for call, decision in zip(waiting.calls, decisions, strict=True)}
         jobs: list[Job] = []
         for index, call in turn.open():

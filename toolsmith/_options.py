@@ -20,7 +20,8 @@ class ToolOptions:
         strict: True: its calls must be held to the schema by the service, or offering it is an error. None: where that
             loses nothing and the service has room. False: never. Arguments are checked here in any case.
         max_calls_per_run: how often one run may call it, None for no limit of its own.
-        timeout: seconds for one call, None for the run's own limit (30 unless set).
+        group: tools of one group share a limit: `@tool(group="web")` and `Limits(groups={"web": 5})`.
+        timeout: seconds for one call, None for the run's own limit (30 unless set), `math.inf` for none.
         sequential: its calls run alone: not before all earlier ones have ended, nor beside later ones.
         coerce: "3" may stand for 3, "true" for true, and null for an argument left out.
         repeatable: the same call with the same arguments may come again and again, as for a clock or a queue. Of other
@@ -35,6 +36,7 @@ class ToolOptions:
 
     strict: bool | None = None
     max_calls_per_run: int | None = None
+    group: str | None = None
     timeout: float | None = None
     sequential: bool = False
     coerce: bool = False
@@ -50,6 +52,7 @@ class Options(TypedDict, total=False):
 
     strict: bool | None
     max_calls_per_run: int | None
+    group: str | None
     timeout: float | None
     sequential: bool
     coerce: bool
@@ -116,6 +119,9 @@ def option_problems(options: dict[str, Any]) -> list[str]:
     calls = options.get("max_calls_per_run")
     if calls is not None and (isinstance(calls, bool) or not isinstance(calls, int) or calls < 0):
         found.append(f"max_calls_per_run={calls!r}: give a whole number from 0 on, or None for no limit.")
+    group = options.get("group")
+    if group is not None and (not isinstance(group, str) or not group):
+        found.append(f"group={group!r}: give the name of a group, such as 'web', or None.")
     seconds = options.get("timeout")
     if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0):
         found.append(f"timeout={seconds!r}: give seconds, more than 0, or None for the run's own limit.")

@@ -5,10 +5,13 @@ The part of `_feedback.Feedback` that speaks of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import ceil
 from typing import Final
 
 from toolsmith._wording import Wording
 
+_TOOLS_SHOWN: Final = 12
 _ORDINALS: Final = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
 
 
@@ -34,6 +37,79 @@ class RunWording(Wording):
             f"`{tool}` was not run: this run may make {self.counted(limit, 'tool call')}, and none is left. "
             "Answer with what you have, and say what is missing."
         )
+
+    def group_limit(self, tool: str, tools: Sequence[str], limit: int) -> str:
+        """The tools of a group have together been called as often as they may be in one run.
+
+        Args:
+            tool: which was called.
+            tools: all of the group.
+            limit: how often they may be called.
+        """
+        if len(tools) < 2 or limit == 0:
+            return self.tool_limit(tool, limit)
+        used = "that call is" if limit == 1 else "all of these calls are"
+        times = "once" if limit == 1 else f"{limit:,} times"
+        return (
+            f"`{tool}` was not run: {self.names(tools, _TOOLS_SHOWN)} may together be called {times} in a run, and "
+            f"{used} used. Go on with the results you have, use another tool, or answer without it."
+        )
+
+    def shared_limit(self, tool: str, tools: Sequence[str], limit: int, seconds: float | None) -> str:
+        """All runs together have made as many calls as they may.
+
+        Args:
+            tool: which was called.
+            tools: the ones that the limit is for; none stands for all.
+            limit: how many calls.
+            seconds: until there are new ones; None if there never are.
+        """
+        calls = self.counted(limit, "call" if tools else "tool call")
+        of = f" of {self.names(tools, _TOOLS_SHOWN)}{' together' if len(tools) > 1 else ''}" if tools else ""
+        later = "" if seconds is None else f" There are new ones in {self.span(seconds)}."
+        return (
+            f"`{tool}` was not run: the {calls}{of} that this run shares with others {'is' if limit == 1 else 'are'} "
+            f"used.{later} "
+            "Go on with the results you have, use another tool, or answer without it."
+        )
+
+    def not_counted(self, tool: str) -> str:
+        """The call could not be counted, and so not be allowed."""
+        return (
+            f"`{tool}` was not run: its calls are limited together with those of other runs, and they cannot be "
+            "counted at the moment. Use another tool, or answer without it."
+        )
+
+    def span(self, seconds: float) -> str:
+        """A long span of time, rounded up: "50 seconds", "12 minutes", "3 hours", "2 days"."""
+        for size, noun in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+            if seconds > 2 * size:
+                return self.counted(ceil(seconds / size), noun)
+        return self.counted(max(ceil(seconds), 1), "second")
+
+    # ---- what is left
+
+    def left_of_tools(self, tools: Sequence[str], left: int, limit: int, *, shared: bool = False) -> str:
+        """Follows a result: few calls of a tool, or of a group of tools, are left.
+
+        Args:
+            tools: one, or those of the group.
+            left: how many calls.
+            limit: how many there were.
+            shared: all runs together have no more.
+        """
+        together = " together" if len(tools) > 1 else ""
+        return self._left(f"calls of {self.names(tools, _TOOLS_SHOWN)}{together}", left, limit, shared=shared)
+
+    def left_of_run(self, left: int, limit: int, *, shared: bool = False) -> str:
+        """Follows a result: few calls of any tool are left; the arguments are those of `left_of_tools`."""
+        return self._left("tool calls" if shared else "tool calls of this run", left, limit, shared=shared)
+
+    def _left(self, what: str, left: int, limit: int, *, shared: bool) -> str:
+        owners = " that this run shares with others" if shared else ""
+        return f"{left:,} of {limit:,} {what}{owners} {'is' if left == 1 else 'are'} left."
+
+    # ---- the end
 
     def closing(self, reason: str) -> str:
         """The run's own budget has ended; this asks for the answer.

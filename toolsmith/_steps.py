@@ -8,6 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from toolsmith._budget import Order
     from toolsmith._job import Job, Outcome
     from toolsmith._runresult import StopReason
     from toolsmith.approvals import Pending, PendingCall
@@ -43,6 +44,16 @@ class Decide:
 
 
 @dataclass(frozen=True, slots=True)
+class Take:
+    """Take from counters that are shared with other runs; the answer is a list with what each one said.
+
+    None stands for a counter that failed.
+    """
+
+    orders: tuple[Order, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Invoke:
     """Run jobs, all at the same time; `done` is to be called as each one ends."""
 
@@ -50,7 +61,7 @@ class Invoke:
     done: Callable[[Job, Outcome], None]
 
 
-Step = Ask | Decide | Invoke
+Step = Ask | Decide | Take | Invoke
 Decision = bool | str | None
 
 

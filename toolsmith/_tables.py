@@ -9,10 +9,12 @@ A dataclass is the declaration: its fields are the keys a table may have, their 
 | `str \\| None` | text |
 | `tuple[str, ...]` | a list of texts; a single text is a list of one |
 | `Mapping[str, Any]` | any table |
+| `Mapping[str, int]` | a table of whole numbers |
 | a dataclass | a table of that shape |
 | `Mapping[str, a dataclass]` | named tables of that shape |
 
-A field made with `checked` has a say of its own about values of the right kind.
+A field whose metadata says `in_file: False` is not for files. A field made with `checked` has a say of its own about
+values of the right kind.
 
 Values are never quoted in a problem: someone may have put a secret where none belongs.
 """
@@ -97,7 +99,8 @@ class TableReader:
         return f"{place}: [{'.'.join(table)}] {key}" if table else f"{place}: {key}"
 
     def _table(self, data: Mapping[str, Any], shape: type[T], where: Where) -> T:
-        declared: dict[str, Field[Any]] = {f.name: f for f in fields(cast("Any", shape))}
+        known: Sequence[Field[Any]] = fields(cast("Any", shape))
+        declared = {f.name: f for f in known if f.metadata.get("in_file", True)}
         hints = get_type_hints(shape)
         before = len(self.problems)
         for key in [k for k in data if k not in declared]:
@@ -143,6 +146,8 @@ class TableReader:
         if get_origin(kind) is Mapping:
             item = get_args(kind)[1]
             table = self._dict(value, where)
+            if item is int:
+                return {name: self._value(count, int, (*where, name)) for name, count in table.items()}
             return table if item is Any else self._named(table, item, where)
         if kind is str and isinstance(value, str):
             return value

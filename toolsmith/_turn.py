@@ -46,6 +46,7 @@ class Turn:
         result_chars: how much of one result the model is shown, None for all.
         visible: gives the tools that can still be called, for remedies.
         expose: whether the model is shown the text of exceptions.
+        remarks: by a call's place, what the model is told beside its result.
         begun: the places of calls whose functions were started.
         records: by a call's place in the turn, what became of it.
         misfit: what the model is told of an answer that does not fit the run's `output_type`.
@@ -60,6 +61,7 @@ class Turn:
     result_chars: int | None
     visible: Visible | None = None
     expose: bool = False
+    remarks: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
     begun: set[int] = field(default_factory=set[int])
     records: dict[int, ToolRecord] = field(default_factory=dict[int, ToolRecord])
     misfit: str | None = None
@@ -90,6 +92,10 @@ class Turn:
         """Take over an answer that was given before the run waited for a person; it is counted already."""
         self.records[index] = ToolRecord(self.calls[index], result, self.number, seconds, ran)
         self._uncounted.remove(index)
+
+    def remark(self, index: int, text: str) -> None:
+        """Have a call's answer, when it comes, followed by a sentence."""
+        self.remarks.setdefault(index, []).append(text)
 
     def refuse(self, index: int, text: str, *, ran: bool = False, counts: bool = True) -> None:
         """Answer a call with a failure.
@@ -144,13 +150,11 @@ class Turn:
     def _answer(self, index: int, landed: _Landed) -> None:
         """Keep an answer, and tell those who listen."""
         call, settled = self.calls[index], landed.settled
-        self.records[index] = ToolRecord(
-            call, settled.result, self.number, landed.seconds, landed.ran, settled.exception, settled.reference
-        )
+        seconds, ran, error, reference = landed.seconds, landed.ran, settled.exception, settled.reference
+        result = _remarked(settled.result, self.remarks.get(index, ()))
+        self.records[index] = ToolRecord(call, result, self.number, seconds, ran, error, reference)
         if self.emit is not None:
-            self.emit(
-                ToolResultReady(call, settled.result, landed.seconds, landed.ran, settled.exception, settled.reference)
-            )
+            self.emit(ToolResultReady(call, result, seconds, ran, error, reference))
 
     # ---- calls that are made again
 
@@ -204,11 +208,8 @@ class Turn:
     def _told_again(self, index: int, landed: _Landed, times: int) -> _Landed:
         """The end of a call with a word on how often it has ended so."""
         name, result = self.calls[index].name, landed.settled.result
-        if result.success:
-            result = replace(result, notes=(*result.notes, self.feedback.repeated_empty(name, times)))
-        else:
-            result = replace(result, error=f"{result.error} {self.feedback.repeated(name, times)}")
-        return replace(landed, settled=replace(landed.settled, result=result))
+        word = self.feedback.repeated_empty if result.success else self.feedback.repeated
+        return replace(landed, settled=replace(landed.settled, result=_remarked(result, [word(name, times)])))
 
     def may_be_too_often(self, index: int) -> bool:
         """Whether a call would be one too many, if those before it end as badly as they can."""
@@ -276,6 +277,15 @@ class Turn:
         if result.media:
             text = self.feedback.media_marked(text, result.media)
         return ToolOutput(call.id, call.name, text, media=result.media)
+
+
+def _remarked(result: ToolResult, remarks: Sequence[str]) -> ToolResult:
+    """A result with sentences behind it."""
+    if not remarks:
+        return result
+    if result.success:
+        return replace(result, notes=(*result.notes, *remarks))
+    return replace(result, error=" ".join((result.error or "", *remarks)))
 
 
 def repeats(breaker: Breaker) -> Repeats:

@@ -76,7 +76,7 @@ class Pending:
         calls: the ones that wait.
         messages: the history; it ends with the turn whose calls these are.
         answered: what became of the other calls of that turn, by their place in it.
-        usage, turns, tool_calls, by_tool: what the run has used, so that its limits go on to hold.
+        usage, turns, tool_calls, by_tool, by_group: what the run has used, so that its limits go on to hold.
         breaker: which calls have failed before.
     """
 
@@ -88,6 +88,7 @@ class Pending:
     tool_calls: int = 0
     by_tool: Counter[str] = field(default_factory=Counter[str])
     breaker: Breaker = field(default_factory=Breaker)
+    by_group: Counter[str] = field(default_factory=Counter[str])
 
     @classmethod
     def of(
@@ -108,6 +109,7 @@ class Pending:
             budget.calls,
             budget.by_tool.copy(),
             breaker.copy(),
+            budget.by_group.copy(),
         )
 
     def dump(self) -> str:
@@ -123,6 +125,7 @@ class Pending:
                 "tool_calls": self.tool_calls,
                 "by_tool": dict(self.by_tool),
                 "breaker": self.breaker.dump(),
+                "by_group": dict(self.by_group),
             }
         )
 
@@ -146,6 +149,7 @@ class Pending:
                 data["tool_calls"],
                 Counter(data["by_tool"]),
                 Breaker.load(data["breaker"]) if "breaker" in data else Breaker(),
+                Counter(data.get("by_group", {})),
             )
         except HistoryError:
             raise
