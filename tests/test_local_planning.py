@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping, Sequence
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,14 @@ def test_tools_that_need_what_the_text_lacks_are_not_meant() -> None:
     router = Router([rows, sizes], embed)
     assert router.score("rows of a table 5", rows) > router.score("rows of a table", rows)
     assert router.score("large rows of a table", sizes) > router.score("rows of a table", sizes)
+
+
+def test_long_requests_are_bounded() -> None:
+    """A request of a hundred thousand words costs no more than its beginning."""
+    begun = process_time()
+    step = planner().next(said("Weather in " + "some words and more of them, then others " * 12_000), "get_weather")
+    assert isinstance(step, Call)
+    assert process_time() - begun < 5
 
 
 # --- several tools
@@ -300,6 +309,7 @@ def test_arguments_are_not_searched_in_the_next_sentence() -> None:
     [
         ("sunny", "get_weather returned: sunny"),
         (21.5, "get_weather returned: 21.5"),
+        ("21.50", "get_weather returned: 21.50"),
         (None, "get_weather returned: Done. There is no result to show."),
         ({"t": 3, "wind": [1, 2]}, "get_weather returned:\n  t: 3\n  wind: [1, 2]"),
         ([{"a": "x", "b": 1}, "y"], "get_weather returned:\n  - a: x, b: 1\n  - y"),

@@ -38,7 +38,9 @@ def _reason(step: Done) -> str:
 def quoted(step: Done) -> str:
     """A call's result in its own words."""
     text, mark, notes = step.text.partition("\n\nNote: ")
-    lines = _lines(data(text))
+    found = data(text)
+    # A number is shown as the tool wrote it: read and written again, "64.20" would lose its last digit.
+    lines = _lines(found if isinstance(found, dict | list) else text)
     whole = "\n".join(lines)
     said = f"\n{whole}" if len(lines) > 1 or whole.startswith(" ") else f" {whole}"
     return f"{step.name} returned:{said}" + (f"\nNote: {notes}" if mark else "")
@@ -54,10 +56,8 @@ def _lines(found: Any) -> list[str]:
             return [f"  - {_inline(v)}" for v in cast("list[Any]", found)]
         case list():
             return ["nothing (an empty list)"]
-        case str():
-            return found.strip("\n").splitlines() or ["(an empty text)"]
         case _:
-            return [_inline(found)]
+            return str(found).strip("\n").splitlines() or ["(an empty text)"]
 
 
 def _inline(value: Any) -> str:
