@@ -316,7 +316,7 @@ class Feedback(MediaWording, RunWording):
             text = self.media_lines(data)
         elif data is None:
             # With a note that null stands for something, null is the result.
-            text = "null" if result.notes and result.notes[-1] == self.result_note("not_a_number") else NOTHING
+            text = "null" if self.result_note("not_a_number") in result.notes else NOTHING
         elif isinstance(data, str):
             text = data or "(an empty text)"
         else:
