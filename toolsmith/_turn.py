@@ -47,6 +47,7 @@ class Turn:
         visible: gives the tools that can still be called, for remedies.
         expose: whether the model is shown the text of exceptions.
         remarks: by a call's place, what the model is told beside its result.
+        calls: what the reply asks for.
         begun: the places of calls whose functions were started.
         records: by a call's place in the turn, what became of it.
         misfit: what the model is told of an answer that does not fit the run's `output_type`.
@@ -62,6 +63,7 @@ class Turn:
     visible: Visible | None = None
     expose: bool = False
     remarks: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
+    calls: Sequence[ToolCall] = ()
     begun: set[int] = field(default_factory=set[int])
     records: dict[int, ToolRecord] = field(default_factory=dict[int, ToolRecord])
     misfit: str | None = None
@@ -71,12 +73,9 @@ class Turn:
     _suspects: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
+        self.calls = self.reply.message.tool_calls
         self._uncounted = list(range(len(self.calls)))
         self._suspects = self._find_suspects()
-
-    @property
-    def calls(self) -> Sequence[ToolCall]:
-        return self.reply.message.tool_calls
 
     def is_open(self, index: int) -> bool:
         """Whether a call has not ended."""
