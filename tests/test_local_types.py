@@ -65,7 +65,6 @@ def test_a_name_that_is_nowhere_is_told_with_its_place() -> None:
         local.local_owner(),
         functools.partial(local.Heir().bound),
     ],
-    ids=str,
 )
 def test_a_class_inside_of_the_methods_own_class_is_found(call: Any) -> None:
     """An annotation of a method may name what its class holds."""

@@ -41,7 +41,7 @@ def alone(pet: Pet) -> None: ...
 def beside(pet: Pet, cat: Cat | None = None) -> None: ...
 
 
-@pytest.mark.parametrize("function", [alone, beside], ids=str)
+@pytest.mark.parametrize("function", [alone, beside])
 def test_the_tag_of_a_union_is_required_though_it_has_a_default(function: Callable[..., Any]) -> None:
     """The union cannot be read without it; the same class on its own can."""
     made: Tool[..., Any] = tool(function)
