@@ -21,13 +21,14 @@ from toolsmith import (
     Limits,
     ModelRetry,
     RunResult,
+    Tool,
     ToolError,
     ToolOutput,
     ToolProgress,
     ToolResult,
     tool,
 )
-from toolsmith.testing import Api, ScriptedModel, call, raw_call, say, turn
+from toolsmith.testing import Api, ScriptedModel, call, raw_call, refuse, say, turn
 
 # ---- the tools of the gallery
 
@@ -197,6 +198,7 @@ def _sections() -> Mapping[str, list[Entry]]:
         "Images and files": _media(),
         "Answers that have a type": _answers(),
         "The end of a budget": _budgets(),
+        "Agents that are tools": _agents(),
     }
 
 
@@ -289,6 +291,14 @@ def _failed() -> list[Entry]:
         ("`raise ModelRetry(...)`", book("oslo")),
         ("Any other exception. Its text stays in the log, under the reference", book("Hotel Bergen")),
         ("Over its time limit", book("Slow Inn")),
+        (
+            "Its turn never came: an earlier call of the turn took all of the run's time, `Limits(seconds=0.1)`",
+            lambda: _outputs(
+                [call("book_room", hotel="Slow Inn"), call("book_room", hotel="Station Inn")],
+                tools=[Tool(book_room, sequential=True)],
+                limits=Limits(seconds=0.1),
+            )[1],
+        ),
         ("Cancelled while it ran, read when the history is taken up again", _cancelled),
         ("The stored history lacks the answer", _lost),
         ("`ToolResult(success=False)` without a reason", lambda: _outputs(call("fails"))[0]),
@@ -371,6 +381,41 @@ def _told_of_answer(kind: Any, *steps: Any) -> str:
     result = Agent(model.provider("openai"), output_type=kind).run_sync("Where to?")
     told = result.new_messages[2]
     return told.text or next(part.text for part in told.parts if isinstance(part, ToolOutput))
+
+
+def _agents() -> list[Entry]:
+    def told(*steps: Any, **options: Any) -> Callable[[], str]:
+        inner = Agent(ScriptedModel(list(steps)).provider("openai"), name="planner", tools=TOOLS, **options)
+        return lambda: _outputs(call("planner", task="A night in Oslo."), tools=[inner.as_tool()])[0]
+
+    hotels = call("search_hotels", city="Oslo", day="2026-12-24")
+    one = Limits(turns=1)
+    return [
+        (
+            "How one is described, where its author has said nothing",
+            lambda: Agent(_NOBODY, name="planner").as_tool().description,
+        ),
+        (
+            "And its one argument",
+            lambda: Agent(_NOBODY, name="planner").as_tool().input_schema["properties"]["task"]["description"],
+        ),
+        ("It answered at the end of its turns", told(hotels, say("Hotel Oslo is free."), limits=one)),
+        ("It had no answer then", told(hotels, say(""), limits=one)),
+        ("It declined", told(refuse("No."))),
+        ("One of its calls needs a person, and nobody can be asked", told(call("create_account", language="no"))),
+        ("An agent among its own tools, five runs deep", _deep),
+    ]
+
+
+_NOBODY = "openai:nobody"
+
+
+def _deep() -> str:
+    model = ScriptedModel(lambda request: say("Done.") if request.results else call("planner", task="A night."))
+    agent = Agent(model.provider("openai"), name="planner")
+    agent.tools.register(agent.as_tool())
+    agent.run_sync("A night in Oslo.")
+    return next(text for request in model.requests for _, text in request.results)
 
 
 class _Counter:

@@ -262,6 +262,28 @@ BESIDE: list[tuple[str, str]] = [
         "this is the 12th time that the same call of `search` has given an empty result. It will not be run again like "
         "this: send other arguments, use another tool, or answer with what you have.",
     ),
+    (
+        FEEDBACK.agent_described("researcher"),
+        "Hand a task to the agent researcher and get its answer. It works on its own and sees only the task.",
+    ),
+    (FEEDBACK.agent_task(), "What is to be done, with everything that must be known for it."),
+    (
+        FEEDBACK.agent_cut_short("call_limit"),
+        "this answer was given when its tool calls were used up; it may be incomplete.",
+    ),
+    (
+        FEEDBACK.agent_unanswered("time_limit"),
+        "Its time was over before it had an answer. Give it a smaller task.",
+    ),
+    (
+        FEEDBACK.agent_unanswered("approval"),
+        "It needs a person's permission for a step, and nobody could be asked. Go on without it.",
+    ),
+    (FEEDBACK.agent_unanswered("error"), "It was broken off. Try it once more, or go another way."),
+    (
+        FEEDBACK.agent_too_deep(),
+        "Too many agents have handed this task on already. Do it without another one.",
+    ),
     (FEEDBACK.span(0.2), "1 second"),
     (FEEDBACK.span(100), "100 seconds"),
     (FEEDBACK.span(121), "3 minutes"),

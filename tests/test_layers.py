@@ -99,7 +99,7 @@ LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
     ("the run", frozenset({"_admission", "_breaker", "_budget", "_loop", "_output", "_steps", "_turn", "approvals"})),
     ("carrying it out", frozenset({"_drive", "_line", "_retry", "_run", "_taking", "providers"})),
     ("services and settings", frozenset({"providers.*", "config"})),
-    ("the agent", frozenset({"agent", "streams"})),
+    ("the agent", frozenset({"_nested", "agent", "streams"})),
     ("leaves", frozenset({"__main__", "cli", "testing"})),
 )
 

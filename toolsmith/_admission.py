@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from toolsmith._budget import Around
 from toolsmith._job import Job
 from toolsmith._settle import Settled, exposed
 from toolsmith._steps import Take
@@ -170,6 +171,7 @@ def _context(talk: Conversation, tool: Tool[..., Any], call: ToolCall) -> RunCon
         calls_left=talk.budget.calls_left(tool),
         deadline=talk.budget.deadline,
         usage=talk.budget.usage,
+        around=Around(talk.budget, talk.approve),
     )
 
 

@@ -7,9 +7,10 @@ one's as well, and what the outer one has left bounds it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +18,8 @@ from toolsmith.messages import Usage
 
 if TYPE_CHECKING:
     from toolsmith._runresult import StopReason
+    from toolsmith.approvals import Approve
+    from toolsmith.events import Event
     from toolsmith.limits import Limits, SharedCounter
     from toolsmith.tool import Tool
 
@@ -61,12 +64,17 @@ Told = Sequence[Mapping[str, int | None] | None]
 name that is spent; None in all where it could not be counted. A budget that shares nothing has an empty mapping."""
 
 
+# Runs inside one another may be on different threads. What is done under it takes microseconds.
+_lock = Lock()
+
+
 @dataclass(slots=True, eq=False)
 class Budget:
     """The limits of a run and its counters.
 
     Attributes:
         deadline: when the run has to end, on the clock of `time.monotonic()`; None where nothing bounds it.
+        cancelled: nobody waits for the run any more, and it is to end as if its time were over.
         outer: the budget of the run that this one is part of.
         shared_left: what shared counters said last, by name.
     """
@@ -78,6 +86,7 @@ class Budget:
     by_tool: Counter[str] = field(default_factory=Counter[str])
     by_group: Counter[str] = field(default_factory=Counter[str])
     deadline: float | None = None
+    cancelled: bool = False
     outer: Budget | None = None
     shared_left: dict[str, int] = field(default_factory=dict[str, int])
     _shared_calls_spent: bool = False
@@ -103,7 +112,7 @@ class Budget:
 
     @property
     def out_of_time(self) -> bool:
-        return self.seconds_left == 0.0
+        return self.seconds_left == 0.0 or any(budget.cancelled for budget in self.chain())
 
     def timeout(self, tool: Tool[..., Any]) -> float | None:
         """Seconds that one call of this tool may take."""
@@ -113,8 +122,9 @@ class Budget:
 
     def charge(self, usage: Usage) -> None:
         """Count what a request has used."""
-        for budget in self.chain():
-            budget.usage += usage
+        with _lock:
+            for budget in self.chain():
+                budget.usage += usage
 
     def spent(self) -> StopReason | None:
         """Which of the run's budgets is used up, time aside."""
@@ -165,12 +175,13 @@ class Budget:
             told: what shared counters said.
         """
         over: Over | None = None
-        for depth, budget in enumerate(self.chain()):
-            budget.calls += 1
-            found = budget._over("run", CALLS, budget.calls, budget.limits.calls, _said(told, depth))
-            if found is not None and found.counter is not None and found.counted:
-                budget._shared_calls_spent = True
-            over = over or found
+        with _lock:
+            for depth, budget in enumerate(self.chain()):
+                budget.calls += 1
+                found = budget._over("run", CALLS, budget.calls, budget.limits.calls, _said(told, depth))
+                if found is not None and found.counter is not None and found.counted:
+                    budget._shared_calls_spent = True
+                over = over or found
         return over
 
     def take_tool_call(self, tool: Tool[..., Any], told: Told = ()) -> Over | None:
@@ -181,10 +192,11 @@ class Budget:
         group = tool.options.group
         if group is None or over is not None:
             return over
-        for depth, budget in enumerate(self.chain()):
-            budget.by_group[group] += 1
-            most = budget._group_limit(tool)
-            over = over or budget._over("group", f"group:{group}", budget.by_group[group], most, _said(told, depth))
+        with _lock:
+            for depth, budget in enumerate(self.chain()):
+                budget.by_group[group] += 1
+                most = budget._group_limit(tool)
+                over = over or budget._over("group", f"group:{group}", budget.by_group[group], most, _said(told, depth))
         return over
 
     def _group_limit(self, tool: Tool[..., Any]) -> int | None:
@@ -231,6 +243,21 @@ class Budget:
     def calls_left(self, tool: Tool[..., Any]) -> int | None:
         """How many more calls this tool has, None where nothing bounds them."""
         return min((left.left for left in self.lefts(tool)), default=None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Around:
+    """What a run inside another one has around it.
+
+    Attributes:
+        budget: of the outer run.
+        approve: the outer run's way to ask a person; None where it has none.
+        tell: takes the inner run's events; None where nobody listens.
+    """
+
+    budget: Budget
+    approve: Approve | None = None
+    tell: Callable[[Event], object] | None = None
 
 
 def _said(told: Told, depth: int) -> Mapping[str, int | None] | None:

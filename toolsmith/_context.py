@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVar
 
 from toolsmith.messages import Usage
+
+if TYPE_CHECKING:
+    from toolsmith._budget import Around
 
 Deps = TypeVar("Deps", default=Any)
 
@@ -31,6 +34,7 @@ class RunContext(Generic[Deps]):
         deadline: when the run has to end, on the clock of `time.monotonic()`; None where nothing bounds it.
         usage: tokens of the run so far.
         reporter: where `report` sends to; set by the run.
+        around: for agents that are tools (`Agent.as_tool`); set by the run.
     """
 
     deps: Deps = None  # pyright: ignore[reportAssignmentType] - None only where nobody gave any
@@ -41,6 +45,7 @@ class RunContext(Generic[Deps]):
     deadline: float | None = None
     usage: Usage = field(default_factory=Usage)
     reporter: Callable[[Any], None] | None = field(default=None, repr=False)
+    around: Around | None = field(default=None, repr=False)
 
     @property
     def seconds_left(self) -> float | None:

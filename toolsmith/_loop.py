@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from toolsmith._budget import Budget
     from toolsmith._job import Job
     from toolsmith._output import Output
+    from toolsmith.approvals import Approve
     from toolsmith.dialects import Offered
     from toolsmith.registry import ToolRegistry
 
@@ -52,6 +53,7 @@ class Conversation:
         tool_choice: for the first request only: a model forced each time could never answer.
         allowed: the tools that may be called, None for all; the tool list stays as it is.
         emit: takes events; None where nobody listens.
+        approve: decides about calls that need a person's word; handed on to runs inside this one.
         expose_errors: the model is shown the text of exceptions.
         breaker: what has failed before.
         closing: why the last turn is on; None before it.
@@ -68,6 +70,7 @@ class Conversation:
     emit: Callable[[Event], None] | None = None
     deps: Any = None
     feedback: Feedback = FEEDBACK
+    approve: Approve | None = None
     expose_errors: bool = False
     breaker: Breaker = field(default_factory=Breaker)
     records: list[ToolRecord] = field(default_factory=list[ToolRecord])

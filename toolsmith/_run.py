@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from toolsmith._budget import Budget
+from toolsmith._budget import Around, Budget
 from toolsmith._drive import Outbox, Steps, adrive, astream, drive, stream
 from toolsmith._feedback import FEEDBACK
 from toolsmith._line import Line, Offers
@@ -43,6 +43,7 @@ class Wishes:
         allowed: the tools that may be called, None for all.
         approve: decides about calls that need a person's word.
         keep: events are kept for one who reads them as a stream.
+        around: the run that this one is part of; None for a run of its own.
     """
 
     deps: Any = None
@@ -51,6 +52,7 @@ class Wishes:
     allowed: Collection[str] | None = None
     approve: Approve | None = None
     keep: bool = False
+    around: Around | None = None
 
 
 def begin(
@@ -71,7 +73,8 @@ def begin(
         messages.append(Message("user", prompt_parts(prompt)))
     elif not messages:
         raise TypeError("A run needs a prompt, or a message_history to go on from.")
-    run = _run(agent, offers, messages, Budget(agent.limits), wishes, before)
+    outer = None if wishes.around is None else wishes.around.budget
+    run = _run(agent, offers, messages, Budget(agent.limits, outer=outer), wishes, before)
     if run.emit is not None:
         run.emit(RunStarted(agent.name, run.line.provider.name, _said(prompt)))
     if notes:
@@ -111,8 +114,11 @@ def _run(
 ) -> Run:
     _check_names(agent, wishes)
     encoded_text(agent.instructions, "Agent.instructions")
-    outbox = Outbox(_observe(agent.observers) if agent.observers else None, keep=wishes.keep)
-    emit = outbox.emit if wishes.keep or agent.observers else None
+    observers = [*agent.observers]
+    if wishes.around is not None and wishes.around.tell is not None:
+        observers.append(wishes.around.tell)
+    outbox = Outbox(_observe(observers) if observers else None, keep=wishes.keep)
+    emit = outbox.emit if wishes.keep or observers else None
     conversation = Conversation(
         agent.tools,
         budget,
@@ -122,6 +128,7 @@ def _run(
         allowed=wishes.allowed,
         emit=emit,
         deps=wishes.deps,
+        approve=wishes.approve,
         expose_errors=agent.expose_errors,
     )
     line = Line(

@@ -164,6 +164,52 @@ class RunWording(Wording):
             "Send other arguments, use another tool to repair the cause, or answer with what you have."
         )
 
+    # ---- agents that are tools
+
+    def agent_described(self, name: str) -> str:
+        """What a model is told of an agent that is a tool, where its author has said nothing."""
+        return f"Hand a task to the agent {name} and get its answer. It works on its own and sees only the task."
+
+    def agent_task(self) -> str:
+        """Describes the one argument of such a tool."""
+        return "What is to be done, with everything that must be known for it."
+
+    def agent_cut_short(self, reason: str) -> str:
+        """Goes with an answer of such an agent.
+
+        Args:
+            reason: "turn_limit", "call_limit", "token_limit", "time_limit", "length" or "context".
+        """
+        what = {
+            "turn_limit": "its turns were used up",
+            "call_limit": "its tool calls were used up",
+            "token_limit": "its token budget was used up",
+            "time_limit": "its time was over",
+        }.get(reason, "its answer had grown too long")
+        return f"this answer was given when {what}; it may be incomplete."
+
+    def agent_unanswered(self, reason: str) -> str:
+        """Such an agent has ended without an answer; the text follows the words that say so.
+
+        Args:
+            reason: a `StopReason` other than "end".
+        """
+        return {
+            "turn_limit": "Its turns were used up before it had an answer. Give it a smaller task.",
+            "call_limit": "Its tool calls were used up before it had an answer. Give it a smaller task.",
+            "token_limit": "Its token budget was used up before it had an answer. Give it a smaller task.",
+            "time_limit": "Its time was over before it had an answer. Give it a smaller task.",
+            "length": "Its answer had grown too long. Give it a smaller task.",
+            "context": "The task has grown too long for it. Give it a smaller task.",
+            "refusal": "It declined the task. Do not send it again; go another way, or say that it was declined.",
+            "filter": "Its answer was held back by a content filter. Go another way, or say so.",
+            "approval": "It needs a person's permission for a step, and nobody could be asked. Go on without it.",
+        }.get(reason, "It was broken off. Try it once more, or go another way.")
+
+    def agent_too_deep(self) -> str:
+        """An agent was asked by an agent that was asked by an agent, and so on."""
+        return "Too many agents have handed this task on already. Do it without another one."
+
     def _times(self, number: int) -> str:
         return {1: "once", 2: "twice"}.get(number, f"{number:,} times")
 

@@ -15,7 +15,9 @@ from toolsmith.limits import Limits
 from toolsmith.providers import ModelSettings, resolve
 
 if TYPE_CHECKING:
+    from toolsmith._budget import Around
     from toolsmith._line import Offers
+    from toolsmith._options import Options
     from toolsmith._output import Output
     from toolsmith._run import Run, Wishes
     from toolsmith.approvals import Approve, Pending
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from toolsmith.providers import Provider
     from toolsmith.registry import ToolLike, ToolRegistry
     from toolsmith.streams import RunStream, SyncRunStream
+    from toolsmith.tool import Tool
 
 __all__ = ["Agent", "RunOptions", "RunResult", "StopReason", "ToolRecord"]
 
@@ -223,11 +226,44 @@ class Agent(Generic[OutputT]):
         """`resume` for code without an event loop."""
         return self._resume(waiting, approve, deny, deps).answer_sync()
 
-    def _begin(self, prompt: Prompt | None, options: RunOptions, *, keep: bool = False) -> Run:
+    def as_tool(
+        self, *, name: str | None = None, description: str | None = None, **options: Unpack[Options]
+    ) -> Tool[..., Any]:
+        """This agent as a tool of another one, which hands it a task and gets its answer.
+
+            researcher = Agent(model, name="researcher", tools=[search], limits=Limits(calls=20))
+            editor = Agent(model, tools=[researcher.as_tool(description="Researches a question, with sources.")])
+
+        Each call is a run of its own, with this agent's limits, and within what the other run has left: its calls,
+        tokens and time count for both, its usage is part of the other's, and it is cancelled with it. Its tools are
+        handed the other run's `deps`. Who listens to the other run gets its events as `ToolProgress.progress`. Calls
+        that need a person's word are decided by this agent's `approve`, else by the other run's; they cannot wait.
+
+        Args:
+            name: the tool's; the agent's own unless given.
+            description: what it does and when to use it; the other model chooses by it.
+            options: see `ToolOptions`. `timeout` is none unless given.
+
+        Raises:
+            DefinitionError: the name is not legal.
+        """
+        from toolsmith._nested import agent_tool
+
+        def begin(task: str, deps: Any, around: Around | None) -> Run:
+            wanted: RunOptions = {"deps": deps}
+            if self.approve is None and around is not None:
+                wanted["approve"] = around.approve
+            return self._begin(task, wanted, around=around)
+
+        return agent_tool(begin, self.tools, name=name or self.name, description=description, options={**options})
+
+    def _begin(
+        self, prompt: Prompt | None, options: RunOptions, *, keep: bool = False, around: Around | None = None
+    ) -> Run:
         from toolsmith._run import begin
 
         history = options.get("message_history")
-        return begin(self, self._kept_offers(), prompt, history, self._wishes(options, keep=keep))
+        return begin(self, self._kept_offers(), prompt, history, self._wishes(options, keep=keep, around=around))
 
     def _resume(
         self,
@@ -244,7 +280,7 @@ class Agent(Generic[OutputT]):
         decisions = pending.decisions(approve, deny)
         return resume(self, self._kept_offers(), pending, decisions, self._wishes({"deps": deps}))
 
-    def _wishes(self, options: RunOptions, *, keep: bool = False) -> Wishes:
+    def _wishes(self, options: RunOptions, *, keep: bool = False, around: Around | None = None) -> Wishes:
         from toolsmith._run import Wishes
 
         if self._output is None and self.output_type is not str:
@@ -258,6 +294,7 @@ class Agent(Generic[OutputT]):
             allowed=options.get("allowed_tools"),
             approve=options.get("approve", self.approve),
             keep=keep,
+            around=around,
         )
 
     def _kept_offers(self) -> Offers:

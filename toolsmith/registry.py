@@ -198,7 +198,7 @@ def check_names(tools: ToolRegistry, groups: Collection[str]) -> None:
         from toolsmith.remedies import missing_tools
 
         problems += missing_tools(list(tools), tools.left_out)
-    known = {t.options.group for t in tools if t.options.group is not None}
+    known = _groups(tools) if groups else frozenset[str]()
     for name in groups:
         if name not in known:
             near = get_close_matches(name, known, n=1)
@@ -209,6 +209,19 @@ def check_names(tools: ToolRegistry, groups: Collection[str]) -> None:
             )
     if problems:
         raise DefinitionError(problems)
+
+
+def _groups(tools: Iterable[Tool[..., Any]]) -> frozenset[str]:
+    """The groups of tools, and of those that they call themselves."""
+    found: set[str] = set()
+    waiting, seen = [*tools], set[int]()
+    while waiting:
+        entry = waiting.pop()
+        if id(entry) not in seen:
+            seen.add(id(entry))
+            found.add(entry.options.group or "")
+            waiting += entry.inner
+    return frozenset(found - {""})
 
 
 def as_tool(entry: ToolLike) -> Tool[..., Any]:

@@ -15,8 +15,9 @@ from __future__ import annotations
 import copy
 import inspect
 from asyncio import CancelledError
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
 
 from typing_extensions import Unpack
@@ -83,8 +84,10 @@ class Tool(Generic[P, R]):
         options: how it is offered and run.
         is_async: calling it gives something to await.
         code: of the coroutine function behind it; None for all others.
+        inner: the tools of the agent that it runs, for `Agent.as_tool`; empty for all others.
     """
 
+    inner: Iterable[Tool[..., Any]] = ()
     __name__: str
     __qualname__: str
     __wrapped__: Callable[P, R]
@@ -377,12 +380,13 @@ class Tool(Generic[P, R]):
         return settle(job, run_one_blocking(job), FEEDBACK).result
 
     def _job(self, text: str, checked: Checked, context: RunContext[Any] | None) -> Job:
+        timeout = DEFAULT_TOOL_TIMEOUT if self.options.timeout is None else self.options.timeout
         return Job(
             call=ToolCall("", self.name, text),
             tool=self,
             values=checked.values,
             notes=checked.notes,
             context=context,
-            timeout=DEFAULT_TOOL_TIMEOUT if self.options.timeout is None else self.options.timeout,
+            timeout=None if timeout == inf else timeout,
             report=None if context is None else context.reporter,
         )

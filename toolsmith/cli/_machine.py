@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TextIO, assert_never
+from typing import TYPE_CHECKING, Any, TextIO, assert_never, cast, get_args
 
 from toolsmith.cli._view import Mask, jsonable, type_name
 from toolsmith.errors import ConfigError, DefinitionError, ProviderError
@@ -121,7 +121,7 @@ def _content(event: Event) -> dict[str, Any] | None:
         case ArgumentsRepaired(call, notes):
             return {"id": call.id, "name": call.name, "notes": notes}
         case ToolProgress(call_id, name, progress):
-            return {"id": call_id, "name": name, "progress": progress}
+            return {"id": call_id, "name": name, "progress": _nested(progress)}
         case ToolResultReady():
             return {
                 "id": event.call.id,
@@ -145,6 +145,13 @@ def _content(event: Event) -> dict[str, Any] | None:
             return {"limit": limit}
         case _:
             assert_never(event)
+
+
+def _nested(progress: Any) -> Any:
+    """What a tool reports; an event of an agent that is a tool as the events of the run itself are written."""
+    if not isinstance(progress, get_args(Event)):
+        return progress
+    return {"event": _snake(type(progress).__name__), **(_content(cast("Event", progress)) or {})}
 
 
 def _result_content(result: ToolResult) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, TextIO, assert_never, cast
+from typing import TYPE_CHECKING, Any, TextIO, assert_never, cast, get_args
 
 from toolsmith.cli import _exits
 from toolsmith.cli._view import Mask, jsonable, type_name
@@ -137,7 +137,7 @@ class PeopleView:
             case ArgumentsRepaired(call, notes):
                 self.note(f"    {call.name}: {'; '.join(notes)}")
             case ToolProgress(_, name, progress):
-                self.note(f"    {name}: {self._short(_plain(progress), ARGUMENT_CHARS)}")
+                self._progress(name, progress)
             case RequestRetried(_, error, attempt, wait):
                 self.note(f"{error} Attempt {attempt} failed; again in {_seconds(wait)}.", "yellow")
             case ModelSwitched(_, model, error):
@@ -154,6 +154,21 @@ class PeopleView:
                 pass  # `ended` tells, and the log
             case _:
                 assert_never(event)
+
+    def _progress(self, name: str, progress: object) -> None:
+        """What a tool reports; of an agent that is a tool, what it calls."""
+        match progress:
+            case ToolProgress(_, inner, deeper):
+                self._progress(f"{name} {self._arrow} {inner}", deeper)
+            case ToolCallReady(call):
+                arguments = self._short(_arguments(call.arguments), ARGUMENT_CHARS)
+                self.note(f"    {name} {self._arrow} {call.name}({arguments})")
+            case ToolResultReady(call, result):
+                self.note(f"    {name} {self._good if result.success else self._bad} {call.name}")
+            case _ if not isinstance(progress, get_args(Event)):
+                self.note(f"    {name}: {self._short(_plain(progress), ARGUMENT_CHARS)}")
+            case _:
+                pass
 
     def _result(self, event: ToolResultReady) -> None:
         number = self._numbers.get(id(event.call))
