@@ -40,11 +40,11 @@ def find_orders(customer: str, since: date, state: Literal["open", "shipped"] = 
 SCRIPT = [
     call("find_order", customer="Ada"),
     raw_call("find_orders", '{"custmer": "Ada", "since": "2026-11-01"}'),
-    call("find_orders", customer="Ada", since="last week", state="opne"),
+    raw_call("find_orders", '{"customer": "Ada", "since": "last week", "state": "opne"}'),
     raw_call("find_orders", '{"customer": "Ada", "since": "2026-11-01"'),
-    call("find_orders", customer="Ada", since="2026-11-01", state="OPEN"),
+    raw_call("find_orders", '{"customer": "Ada", "since": "2026-11-01", "state": "OPEN"}'),
     call("start_database"),
-    call("find_orders", customer="Ada", since="2026-11-01", state="OPEN"),
+    raw_call("find_orders", '{"customer": "Ada", "since": "2026-11-01", "state": "OPEN"}'),
     call("find_orders", customer="ACME", since="2026-11-01"),
     say("Ada has one open order, Ada-17. ACME's orders could not be read."),
 ]
