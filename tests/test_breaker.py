@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wire import Wire
 
-from toolsmith import Agent, Limits, Pending, Remedy, Repeats, RunResult, Tool, ToolError, tool
+from toolsmith import Agent, Limits, Pending, Remedy, Repeats, RunContext, RunResult, Tool, ToolError, tool
 from toolsmith._breaker import EMPTY, MOST, Breaker, key_of
 from toolsmith._feedback import FEEDBACK
 from toolsmith.events import Event, RepeatStopped, ToolResultReady
@@ -401,6 +401,9 @@ def test_a_call_between_identical_ones() -> None:
     again = f"{one} {SECOND('run_tests', 2)}"
     stopped = STOPPED("run_tests", 2, empty=False)
     assert texts(result) == [one, again, "postgres is running", one, again, stopped]
+    # Also where it ends before a call that stands before it, and waits.
+    result = run([run_tests, start_service], [test, test, test, start, test])
+    assert texts(result) == [one, again, stopped, "postgres is running", one]
 
 
 def test_a_sequential_tool_stays_a_barrier() -> None:
@@ -553,11 +556,15 @@ def expected(acts: Sequence[Act]) -> list[bool]:
     return [was_run for _, was_run in history]
 
 
-def _tools(kinds: Iterator[Kind]) -> list[Tool[..., Any]]:
+def _tools(kinds: Mapping[str, tuple[Kind, int]]) -> list[Tool[..., Any]]:
+    """Tools that end as is said of the call's id, and after so many milliseconds."""
+
     def make(number: int) -> Tool[..., Any]:
-        async def act(argument: int) -> Any:
+        async def act(argument: int, ctx: RunContext[Any]) -> Any:
             """Act."""
-            match next(kinds):
+            kind, delay = kinds[ctx.tool_call_id]
+            await asyncio.sleep(delay / 1000)
+            match kind:
                 case "fail":
                     raise ToolError("Broken.")
                 case "crash":
@@ -572,15 +579,25 @@ def _tools(kinds: Iterator[Kind]) -> list[Tool[..., Any]]:
     return [make(n) for n in range(4)]
 
 
-@given(st.lists(ACTS, max_size=14))
+@given(st.lists(st.lists(st.tuples(ACTS, st.integers(0, 2)), min_size=1, max_size=5), max_size=5))
 @settings(max_examples=60, deadline=None)
-def test_generated_runs(acts: list[Act]) -> None:
-    """A law over whole runs: the third in a row is never run, the first is never refused, a change begins anew."""
-    running = [act for act, goes in zip(acts, expected(acts), strict=True) if goes]
-    kinds: list[Kind] = [act.kind for act in running]
-    model = ScriptedModel([*(call(f"tool_{a.tool}", argument=a.argument) for a in acts), say("done")])
-    agent = Agent(model.provider("openai-chat"), tools=_tools(iter(kinds)))
-    result = agent.run_sync("go")
+def test_generated_runs(turns: list[list[tuple[Act, int]]]) -> None:
+    """A law over whole runs: the third in a row is never run, the first is never refused, a change begins anew.
+
+    It goes by the model's order alone: not by how the calls stand in turns, nor by which one ends first.
+    """
+    acts = [act for made in turns for act, _ in made]
+    delays = [delay for made in turns for _, delay in made]
+    kinds: dict[str, tuple[Kind, int]] = {
+        f"c{n}": (act.kind, delay) for n, (act, delay) in enumerate(zip(acts, delays, strict=True))
+    }
+    numbers = iter(range(len(acts)))
+    steps = [
+        [call(f"tool_{act.tool}", argument=act.argument).with_id(f"c{next(numbers)}") for act, _ in made]
+        for made in turns
+    ]  # fmt: skip
+    model = ScriptedModel([*steps, say("done")])
+    result = Agent(model.provider("openai-chat"), tools=_tools(kinds)).run_sync("go")
     assert ran(result) == expected(acts)
     assert result.repeats.stopped == expected(acts).count(False)
     seen: set[tuple[int, int]] = set()

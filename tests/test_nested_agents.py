@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import json
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -26,6 +28,9 @@ from toolsmith import (
     tool,
 )
 from toolsmith._feedback import FEEDBACK
+from toolsmith.cli._machine import JsonView
+from toolsmith.cli._people import PeopleView
+from toolsmith.cli._view import Mask
 from toolsmith.events import Event, LimitReached, RunEnded, RunStarted, ToolCallReady, ToolResultReady
 from toolsmith.providers import Provider
 from toolsmith.providers.openai_chat import OpenAIChat
@@ -425,3 +430,24 @@ def test_limits_of_the_inner_run_are_told_to_who_listens() -> None:
     inside = [e.progress for e in seen if isinstance(e, ToolProgress)]
     assert [e.limit for e in inside if isinstance(e, LimitReached)] == ["turn_limit"]
     assert not [e for e in seen if isinstance(e, LimitReached)]
+
+
+def test_the_command_line_shows_what_an_inner_agent_does(capsys: pytest.CaptureFixture[str]) -> None:
+    """For people its calls; for machines its events, written as those of the run itself are."""
+    lines = io.StringIO()
+    machine, people = JsonView(lines, mask=Mask()), PeopleView(io.StringIO(), mask=Mask())
+    inner = researcher(scripted(call("search", query="a"), say("324 m.")))
+    middle = Agent(scripted(ASK, say("324 m.")), name="middle", tools=[inner.as_tool()])
+    outer = Agent(scripted(call("middle", task="x"), say("done")), tools=[middle.as_tool()])
+    outer.observers += [machine, people]
+    outer.run_sync("go")
+    told = [json.loads(line) for line in lines.getvalue().splitlines()]
+    progress = [line["progress"] for line in told if line["event"] == "tool_progress"]
+    deeper = [p["progress"] for p in progress if p["event"] == "tool_progress"]
+    assert [(p["event"], p["name"]) for p in deeper if "name" in p] == [
+        ("tool_call_ready", "search"),
+        ("tool_result_ready", "search"),
+    ]
+    shown = capsys.readouterr().err.splitlines()
+    assert any(line.strip().endswith(('→ search(query="a")', '-> search(query="a")')) for line in shown)
+    assert not any("Event" in line or "object at" in line for line in shown)

@@ -82,11 +82,10 @@ def _permit(talk: Conversation, call: ToolCall, told: Told) -> Tool[..., Any] | 
     say, name = talk.feedback, call.name
     if (over := talk.budget.take_call(told)) is not None:
         return _Refusal(_over(talk, name, over, ()), counts=False)
-    names = [t.name for t in talk.tools]
-    if name not in names:
-        return _Refusal(say.unknown_tool(name, names), counts=True)
+    if name not in talk.tools:
+        return _Refusal(say.unknown_tool(name, [t.name for t in talk.tools]), counts=True)
     if talk.allowed is not None and name not in talk.allowed:
-        return _Refusal(say.not_allowed(name, [n for n in names if n in talk.allowed]), counts=True)
+        return _Refusal(say.not_allowed(name, [t.name for t in talk.tools if t.name in talk.allowed]), counts=True)
     tool = talk.tools.get(name)
     if (over := talk.budget.take_tool_call(tool, told)) is not None:
         return _Refusal(_over(talk, name, over, _members(talk, tool) if over.what == "group" else [name]), counts=False)

@@ -6,6 +6,7 @@ one's as well, and what the outer one has left bounds it.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -258,6 +259,15 @@ class Around:
     budget: Budget
     approve: Approve | None = None
     tell: Callable[[Event], object] | None = None
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = Lock()  # another thread of the parent may have held it
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _said(told: Told, depth: int) -> Mapping[str, int | None] | None:

@@ -250,11 +250,10 @@ class Conversation:
                     break
                 turn.begun.update(job.index for job in stage)
                 yield Invoke(self._in_time(stage), turn.done)
-            turn.catch_up(to_the_end=True)
         for job in ready:
             if turn.is_open(job.index):
                 turn.refuse(job.index, self.feedback.not_begun(job.tool.name), counts=False)
-        turn.catch_up(to_the_end=True)
+        turn.catch_up(to=len(turn.calls))
 
     def _in_time(self, stage: Sequence[Job]) -> Sequence[Job]:
         """Jobs that end with the run at the latest: those before them took some of its time."""

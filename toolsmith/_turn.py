@@ -111,7 +111,7 @@ class Turn:
 
     def give_up(self) -> None:
         """The run is cancelled: answer the calls that have not ended. Those that were begun may have had an effect."""
-        self.catch_up(to_the_end=True)
+        self.catch_up(to=len(self.calls))
         for index, call in self.open():
             ran = index in self.begun
             text = self.feedback.cancelled(call.name) if ran else self.feedback.not_begun(call.name)
@@ -129,16 +129,16 @@ class Turn:
             self._answer(index, landed)
         self.catch_up()
 
-    def catch_up(self, *, to_the_end: bool = False) -> None:
-        """Count what has ended, in the model's order.
+    def catch_up(self, *, to: int = 0) -> None:
+        """Count what has ended, in the model's order, up to the first call that has not.
 
         Args:
-            to_the_end: not only as far as the first call that has not ended.
+            to: calls before this place that have not ended are passed over: nobody waits for them now.
         """
         for index in list(self._uncounted):
             landed = self._landed.get(index)
             if landed is None:
-                if to_the_end:
+                if index < to:
                     continue
                 return
             self._uncounted.remove(index)
@@ -246,6 +246,7 @@ class Turn:
             waits = job.index not in trusted and self.may_be_too_often(job.index)
             if waits and not now and not later:
                 # Nothing before it is still to end, so that this is all that will be known.
+                self.catch_up(to=job.index)
                 if self.stop_if_too_often(job.index):
                     continue
                 waits = False
@@ -258,7 +259,7 @@ class Turn:
 
     def close(self, history: list[Message], records: list[ToolRecord]) -> None:
         """All answers, in the model's order, in one message."""
-        self.catch_up(to_the_end=True)
+        self.catch_up(to=len(self.calls))
         if self.calls:
             ordered = [self.records[i] for i in range(len(self.calls))]
             records += ordered
