@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
 from os import PathLike, fspath
 
@@ -75,7 +75,7 @@ class SQLiteCounter:
             sqlite3.Error: the file cannot be written, or is busy for too long.
         """
         left: list[int | None] = []
-        with closing(self._open()) as file:
+        with self._open() as file:
             # At once, not at the first write: between a read and a write another process could take the same call.
             file.execute("BEGIN IMMEDIATE")
             file.execute(_TABLE)
@@ -94,7 +94,7 @@ class SQLiteCounter:
 
     def taken(self) -> dict[str, int]:
         """What has been taken in the present window, by budget: "calls", "tool:NAME" or "group:NAME"."""
-        with closing(self._open()) as file:
+        with self._open() as file:
             file.execute(_TABLE)
             rows = file.execute(
                 "SELECT budget, taken FROM toolsmith_counts WHERE counter = ? AND began = ?",
@@ -104,7 +104,7 @@ class SQLiteCounter:
 
     def reset(self) -> None:
         """Begin anew, for all who count here."""
-        with closing(self._open()) as file:
+        with self._open() as file:
             file.execute(_TABLE)
             file.execute("DELETE FROM toolsmith_counts WHERE counter = ?", (self.name,))
 
@@ -122,11 +122,12 @@ class SQLiteCounter:
         ).fetchone()
         return 0 if row is None else row[0]
 
-    def _open(self) -> sqlite3.Connection:
-        file = sqlite3.connect(self.path, timeout=self.patience, isolation_level=None)
-        # Without a wait for the disk at each call: a power cut may lose the last counts, a crash of a process none.
-        # Who changes to this mode first may find others busy, and then it is changed the next time.
-        with suppress(sqlite3.OperationalError):
-            file.execute("PRAGMA journal_mode = WAL")
-        file.execute("PRAGMA synchronous = NORMAL")
-        return file
+    @contextmanager
+    def _open(self) -> Generator[sqlite3.Connection]:
+        with closing(sqlite3.connect(self.path, timeout=self.patience, isolation_level=None)) as file:
+            # Without a wait for the disk at each call: a power cut may lose the last counts, a crash of a process none.
+            # Who changes to this mode first may find others busy, and then it is changed the next time.
+            with suppress(sqlite3.OperationalError):
+                file.execute("PRAGMA journal_mode = WAL")
+            file.execute("PRAGMA synchronous = NORMAL")
+            yield file
