@@ -4,7 +4,8 @@
         url = proxy.url({0: Cut(0.5), 2: Hang(0.9)})
 
 Each address that `url` gives has a plan of its own: which of the exchanges that come by it are broken, and how. The
-proxy reads the whole answer first, then plays it; a place is a share of the answer's bytes, head included.
+proxy reads the whole answer first, then plays it; a place is a share of the bytes, head included, or where it is
+negative so many bytes before the end.
 """
 
 from __future__ import annotations
@@ -189,7 +190,7 @@ def acts(answer: bytes, fault: Fault | None) -> Iterator[_Act]:
         yield b"HTTP/1.1 %d Page\r\ncontent-type: text/html\r\ncontent-length: %d\r\n\r\n" % (fault.status, len(page))
         yield page
         return
-    place = round(len(answer) * fault.at)
+    place = round(len(answer) * fault.at) if fault.at >= 0 else len(answer) + int(fault.at)
     match fault:
         case Cut(_, reset):
             yield answer[:place]

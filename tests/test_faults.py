@@ -14,9 +14,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, Literal
 
+import anthropic
 import httpx2
+import openai
 import pytest
 import sdk_judge
 from fault_proxy import Cut, Drip, Fault, FaultProxy, Hang, Insert, Page, Swap, Twice, Wait
@@ -70,9 +73,14 @@ class Bench:
         self.proxy = FaultProxy(self._server.port)
         self.proxy.__enter__()
         self.loop = asyncio.Runner()
+        self._made = 0
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
         self._client = httpx2.Client(verify=False, trust_env=False)
-        self._async_client = httpx2.AsyncClient(verify=False, trust_env=False, limits=limits)
+        self._async_clients = [httpx2.AsyncClient(verify=False, trust_env=False, limits=limits)]
+        if find_spec("aiohttp") is not None:  # the transport that toolsmith takes where it is installed
+            self._async_clients += [
+                sdk.DefaultAioHttpClient(verify=False, trust_env=False) for sdk in (anthropic, openai)
+            ]
 
     def provider(self, api: Api, plan: Mapping[int, Fault], name: str | None = None) -> Provider:
         return provider_on(
@@ -80,11 +88,17 @@ class Bench:
             name or DEFAULT_MODELS[api],
             base_url=self.proxy.url(plan) + ("" if api == "anthropic" else "/v1"),
             http_client=self._client,
-            async_http_client=self._async_client,
+            async_http_client=self._async_clients[self._transport(api)],
         )
 
+    def _transport(self, api: Api) -> int:
+        """httpx2's own and aiohttp's take turns; each SDK brings its own form of the second."""
+        self._made += 1
+        return 0 if self._made % 2 or len(self._async_clients) == 1 else 1 if api == "anthropic" else 2
+
     def close(self) -> None:
-        self.loop.run(self._async_client.aclose())
+        for client in self._async_clients:
+            self.loop.run(client.aclose())
         self.loop.close()
         self._client.close()
         self.proxy.__exit__(None, None, None)

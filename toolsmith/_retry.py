@@ -10,7 +10,7 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
@@ -200,8 +200,15 @@ async def aask(provider: Provider, body: bytes, *, sleep: AsyncSleep = asyncio.s
     return await _aattempt(attempts, once, sleep)
 
 
+MANNERS_SECONDS = 0.25
+"""How long an asyncio driver reads on behind the end of an answer, so that its connection can be used again."""
+
+
 class Deltas:
-    """A streamed answer: iterate it for its deltas, in batches as they arrive; then `reply` holds the whole of it."""
+    """A streamed answer: iterate it for its deltas, in batches as they arrive; then `reply` holds the whole of it.
+
+    An answer ends with its terminal event, not with the connection: some servers never close it, some break it then.
+    """
 
     def __init__(self, accumulator: Accumulator, first: Sequence[Delta]) -> None:
         self._accumulator = accumulator
@@ -220,18 +227,30 @@ class SyncDeltas(Deltas):
     """`Deltas` for blocking drivers."""
 
     def __init__(self, accumulator: Accumulator, chunks: Iterator[bytes]) -> None:
-        super().__init__(accumulator, next((d for chunk in chunks if (d := accumulator.feed(chunk))), ()))
         self._chunks = chunks
+        super().__init__(accumulator, next(self._read(accumulator), ()))
         if not self._first:
-            self._reply = accumulator.finish()
+            self._finish()
 
     def __iter__(self) -> Iterator[Sequence[Delta]]:
         if self._first:
             yield self._first
+            yield from self._read(self._accumulator)
+            self._finish()
+
+    def _read(self, accumulator: Accumulator) -> Iterator[Sequence[Delta]]:
+        if not accumulator.over:
             for chunk in self._chunks:
-                if deltas := self._accumulator.feed(chunk):
+                if deltas := accumulator.feed(chunk):
                     yield deltas
-            self._reply = self._accumulator.finish()
+                if accumulator.over:
+                    return
+
+    def _finish(self) -> None:
+        self._reply = self._accumulator.finish()
+        with suppress(ProviderError):
+            for _ in self._chunks:  # so that the connection can be used again
+                pass
 
 
 class AsyncDeltas(Deltas):
@@ -240,16 +259,37 @@ class AsyncDeltas(Deltas):
     def __init__(self, accumulator: Accumulator, first: Sequence[Delta], chunks: AsyncIterator[bytes]) -> None:
         super().__init__(accumulator, first)
         self._chunks = chunks
+
+    @classmethod
+    async def begun(cls, accumulator: Accumulator, chunks: AsyncIterator[bytes]) -> AsyncDeltas:
+        """Read as far as the first delta."""
+        first: Sequence[Delta] = ()
+        async for chunk in chunks:
+            first = accumulator.feed(chunk)
+            if first or accumulator.over:
+                break
+        made = cls(accumulator, first, chunks)
         if not first:
-            self._reply = accumulator.finish()
+            await made._finish()
+        return made
 
     async def __aiter__(self) -> AsyncGenerator[Sequence[Delta]]:
         if self._first:
             yield self._first
-            async for chunk in self._chunks:
-                if deltas := self._accumulator.feed(chunk):
-                    yield deltas
-            self._reply = self._accumulator.finish()
+            if not self._accumulator.over:
+                async for chunk in self._chunks:
+                    if deltas := self._accumulator.feed(chunk):
+                        yield deltas
+                    if self._accumulator.over:
+                        break
+            await self._finish()
+
+    async def _finish(self) -> None:
+        self._reply = self._accumulator.finish()
+        with suppress(ProviderError, TimeoutError):
+            async with asyncio.timeout(MANNERS_SECONDS):
+                async for _ in self._chunks:
+                    pass
 
 
 @contextmanager
@@ -282,12 +322,7 @@ async def astream(
     async def once() -> tuple[AsyncExitStack, AsyncDeltas]:
         async with AsyncExitStack() as stack:
             chunks = await stack.enter_async_context(provider.astream(body, timeout=attempts.left))
-            accumulator = provider.accumulator()
-            first: Sequence[Delta] = ()
-            async for chunk in chunks:
-                if first := accumulator.feed(chunk):
-                    break
-            deltas = AsyncDeltas(accumulator, first, chunks)
+            deltas = await AsyncDeltas.begun(provider.accumulator(), chunks)
             return stack.pop_all(), deltas
         raise AssertionError  # no exit of this block swallows an exception
 

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 class Accumulator(Protocol):
     """Puts the bytes of one stream together. Pure; a new one for each answer."""
 
+    @property
+    def over(self) -> bool:
+        """Whether the answer has had its terminal event, or an error in its place: nothing behind it matters."""
+        ...
+
     def feed(self, chunk: bytes) -> Sequence[Delta]:
         """Take the next bytes, cut anywhere; give the events they complete."""
         ...

@@ -159,6 +159,11 @@ class MessageStream:
         self._error: ProviderError | None = None
         self._ended = False
 
+    @property
+    def over(self) -> bool:
+        """Whether the answer has had its end, or an error in its place."""
+        return self._ended or self._error is not None
+
     def feed(self, chunk: bytes) -> Sequence[Delta]:
         """Take the next bytes, cut anywhere; give the events they complete."""
         return self._take(self._events.feed(chunk))

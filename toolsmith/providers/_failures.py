@@ -208,6 +208,8 @@ def failure(error: BaseException, provider: str, address: str) -> ProviderError 
             provider, getattr(error, "body", None), status=getattr(error, "status_code", None), headers=response.headers
         )
     if names & {"APITimeoutError", "TimeoutException", "TimeoutError"}:
+        if _is_broken(_innermost(error)):  # one SDK's aiohttp transport calls a refused connection a timeout
+            return _broken(None, error, provider, address)
         text = f"{provider}: no answer from {address} in time ({_root(error)})."
         return ProviderError(text, category="timeout", provider=provider)
     if "APIConnectionError" in names:
@@ -234,10 +236,21 @@ def _broken(cause: BaseException | None, error: BaseException, provider: str, ad
     return ProviderError(text, category="unknown", provider=provider)
 
 
-def _root(error: BaseException) -> str:
-    """The innermost cause in a few words: "ConnectError: [Errno 111] Connection refused"."""
+def _innermost(error: BaseException) -> BaseException:
     while error.__cause__ is not None and error.__cause__ is not error:
         error = error.__cause__
+    return error
+
+
+def _is_broken(cause: BaseException) -> bool:
+    """Whether a cause is a failure of the network other than a time that is over."""
+    names = {cls.__name__ for cls in type(cause).__mro__}
+    return bool(names & {"OSError", "ClientError"}) and not names & {"TimeoutError", "TimeoutException"}
+
+
+def _root(error: BaseException) -> str:
+    """The innermost cause in a few words: "ConnectError: [Errno 111] Connection refused"."""
+    error = _innermost(error)
     words = " ".join(str(error).split())[:200]
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 

@@ -154,6 +154,11 @@ class ResponseStream:
         self._response: dict[str, Any] | None = None  # of the terminal event
         self._error: ProviderError | None = None
 
+    @property
+    def over(self) -> bool:
+        """Whether the answer has had its end, or an error in its place."""
+        return self._response is not None or self._error is not None
+
     def feed(self, chunk: bytes) -> Sequence[Delta]:
         """Take the next bytes, cut anywhere; give the events they complete."""
         return self._take(self._events.feed(chunk))

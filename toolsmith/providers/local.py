@@ -269,6 +269,11 @@ class LocalAccumulator:
         self._rest = b""
         self._reply: bytes | None = None
 
+    @property
+    def over(self) -> bool:
+        """Whether the answer has had its end."""
+        return self._reply is not None
+
     def feed(self, chunk: bytes) -> Sequence[Delta]:
         """Take the next bytes, cut anywhere; give the events they complete."""
         *lines, self._rest = (self._rest + chunk).split(b"\n")
