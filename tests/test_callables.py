@@ -50,7 +50,8 @@ def star(*xs: Any) -> Any:
     return xs
 
 
-star.__annotations__["xs"] = next(iter(cast("Any", tuple[int, str])))  # what `*xs: *tuple[int, str]` gives where not postponed
+# What `*xs: *tuple[int, str]` gives where it is not postponed.
+star.__annotations__["xs"] = next(iter(cast("Any", tuple[int, str])))
 
 
 def test_single_dispatch_is_called_by_position() -> None:
