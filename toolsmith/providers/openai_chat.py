@@ -15,8 +15,8 @@ from toolsmith.media import File, Image, Media
 from toolsmith.messages import Message, Native, Refusal, Reply, Request, Text, ToolCall, ToolOutput
 from toolsmith.providers._chat_answers import read_completion, server_id
 from toolsmith.providers._chat_stream import ChatStream
-from toolsmith.providers._http import SDKCarrier
 from toolsmith.providers._media import Shown, chat_part
+from toolsmith.providers._openai import OpenAICarrier
 from toolsmith.providers._wire import HEADERS, check_settings, dump, joined, obj, replayable_arguments
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def create(model: str, settings: ModelSettings) -> OpenAIChat:
     return OpenAIChat(model, settings=settings)
 
 
-class OpenAIChat(SDKCarrier):
+class OpenAIChat(OpenAICarrier):
     """A model behind Chat Completions: OpenAI's own, or any server's that speaks this API.
 
     Args:
@@ -70,10 +70,7 @@ class OpenAIChat(SDKCarrier):
     """
 
     api = "openai-chat"
-    _sdk = "openai"
-    _clients = ("OpenAI", "AsyncOpenAI")
     _path = "/chat/completions"
-    _key_variable = "OPENAI_API_KEY"
 
     def __init__(
         self, model: str, *, client: Any = None, async_client: Any = None, settings: ModelSettings | None = None
@@ -86,15 +83,6 @@ class OpenAIChat(SDKCarrier):
         from toolsmith import dialects
 
         return dialects.OPENAI if self._is_openai else dialects.COMPATIBLE
-
-    @property
-    def _is_openai(self) -> bool:
-        given = self._client or self._async_client
-        address = (
-            str(given.base_url) if given is not None else self._base_url or os.environ.get("OPENAI_BASE_URL") or ""
-        )
-        host = address.partition("://")[2].partition("/")[0]
-        return not address or host.endswith((".openai.com", ".openai.azure.com"))
 
     def _without_key(self, profile: ModelSettings) -> str | None:
         if profile.base_url or os.environ.get("OPENAI_BASE_URL"):

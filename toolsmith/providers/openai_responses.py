@@ -13,10 +13,10 @@ from toolsmith._feedback import FEEDBACK
 from toolsmith._tool_dicts import for_responses
 from toolsmith.media import File, Image, Media
 from toolsmith.messages import Message, Native, Part, Refusal, Reply, Request, Text, ToolCall, ToolOutput
-from toolsmith.providers._http import SDKCarrier
 from toolsmith.providers._media import responses_part
+from toolsmith.providers._openai import OpenAICarrier
 from toolsmith.providers._responses_answers import ResponseStream, read_response
-from toolsmith.providers._wire import HEADERS, check_settings, dump, joined, obj, wire_id
+from toolsmith.providers._wire import HEADERS, check_settings, digest, dump, joined, obj, wire_id
 
 if TYPE_CHECKING:
     from toolsmith.dialects import Offered, Service
@@ -58,7 +58,7 @@ def create(model: str, settings: ModelSettings) -> OpenAIResponses:
     return OpenAIResponses(model, settings=settings)
 
 
-class OpenAIResponses(SDKCarrier):
+class OpenAIResponses(OpenAICarrier):
     """An OpenAI model on the Responses API.
 
     Args:
@@ -72,10 +72,7 @@ class OpenAIResponses(SDKCarrier):
     """
 
     api = "openai"
-    _sdk = "openai"
-    _clients = ("OpenAI", "AsyncOpenAI")
     _path = "/responses"
-    _key_variable = "OPENAI_API_KEY"
 
     def __init__(
         self, model: str, *, client: Any = None, async_client: Any = None, settings: ModelSettings | None = None
@@ -117,6 +114,8 @@ class OpenAIResponses(SDKCarrier):
         """A neutral part as an input item; None for what another service alone understands."""
         match part:
             case Text(text) | Refusal(text):
+                if role == "assistant" and text and not self._is_openai:
+                    return _said(text)
                 return {"role": role, "content": text} if text or role == "user" else None
             case ToolCall(call_id, name, arguments):
                 return {"type": "function_call", "call_id": wire_id(call_id), "name": name, "arguments": arguments}
@@ -181,3 +180,10 @@ class OpenAIResponses(SDKCarrier):
     def accumulator(self) -> ResponseStream:
         """For the answer to one streamed request."""
         return ResponseStream(self.name)
+
+
+def _said(text: str) -> dict[str, Any]:
+    """Words of the model as the API itself writes them: llama.cpp's server takes no shorter form (November 2026)."""
+    content: dict[str, Any] = {"type": "output_text", "text": text, "annotations": []}
+    made = {"type": "message", "id": f"msg_{digest(text)}", "status": "completed"}
+    return {**made, "role": "assistant", "content": [content]}
