@@ -273,7 +273,7 @@ def llama_server() -> Iterator[LlamaCpp]:
 
 @pytest.mark.parametrize(
     ("api", "other"),
-    [("anthropic", "openai"), ("openai", "openai"), ("openai", "anthropic"), ("openai-chat", "openai")],
+    [("anthropic", "openai"), ("openai", "anthropic"), ("openai-chat", "openai")],
 )
 def test_a_real_model_answers(llama_server: LlamaCpp, api: Api, other: Api) -> None:
     """With our tools offered: at once, and then as streams that go on from its own history and from another model's."""
