@@ -14,6 +14,7 @@ import argparse
 import asyncio
 import gc
 import json
+import resource
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
@@ -233,6 +234,7 @@ class Case:
         plan: for the service.
         repeats: runs in one measurement.
         per: by what the time is divided.
+        at_once: so many runs at the same time; one that fails (connections time out) counts as one all the same.
         unit: what that is.
         most: our share of the hand-written loop's time that we want to keep to, by API; see the issue "Speed".
     """
@@ -242,6 +244,7 @@ class Case:
     per: int
     unit: str
     stream: bool = False
+    at_once: int = 1
     most: dict[str, float] | None = None
 
 
@@ -263,6 +266,14 @@ CASES: dict[str, Case] = {
         "turns=1 calls=1 deltas=1 size=20480", 3, 1, "run", stream=True,
         most={"openai-chat": 0.25, "openai": 0.25, "anthropic": 0.7},
     ),
+    "200 runs at once": Case(
+        "turns=5 calls=4 deltas=1 size=0", 1, 1, "all", at_once=200,
+        most={"openai-chat": 0.2, "anthropic": 0.4},
+    ),
+    "1,000 runs at once": Case(
+        "turns=5 calls=4 deltas=1 size=0", 1, 1, "all", at_once=1000,
+        most={"openai-chat": 0.2, "anthropic": 0.3},
+    ),
     "5 turns of 1 call": Case("turns=5 calls=1 deltas=1 size=0", 8, 5, "turn"),
     "5 turns of 33 calls": Case("turns=5 calls=33 deltas=1 size=0", 3, 5, "turn"),
 }  # fmt: skip
@@ -276,7 +287,11 @@ async def measure(run: Callable[..., Awaitable[str]], case: Case) -> float:
     gc.collect()
     began = time.process_time()
     for _ in range(case.repeats):
-        assert (await run(f"PLAN {case.plan}", stream=case.stream)).startswith("word")
+        if case.at_once == 1:
+            assert (await run(f"PLAN {case.plan}", stream=case.stream)).startswith("word")
+            continue
+        runs = (run(f"PLAN {case.plan}", stream=case.stream) for _ in range(case.at_once))
+        await asyncio.gather(*runs, return_exceptions=True)
     return (time.process_time() - began) / case.repeats / case.per
 
 
@@ -289,7 +304,7 @@ async def measured(service: FakeService, options: argparse.Namespace) -> dict[st
             for stream in (False, True):
                 await made.run("PLAN turns=2 calls=2 deltas=3 size=0", stream=stream)
         for name, case in CASES.items():
-            if options.only and name not in options.only:
+            if name not in options.only if options.only else case.at_once > options.at_once:
                 continue
             rounds = [(await measure(by_hand.run, case), await measure(ours.run, case)) for _ in range(options.rounds)]
             found.setdefault(name, {})[api] = (median(r[0] for r in rounds), median(r[1] for r in rounds))
@@ -327,8 +342,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--api", nargs="*", choices=APIS, default=list(APIS))
     parser.add_argument("--only", nargs="*", choices=list(CASES), default=[])
+    parser.add_argument("--at-once", type=int, default=200, help="leave out cases with more runs than this at once")
     parser.add_argument("--json", action="store_true", help="print one line of JSON instead")
     options = parser.parse_args()
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     with FakeService() as service:
         found = asyncio.run(measured(service, options))
     print(json.dumps(found)) if options.json else report(found)
