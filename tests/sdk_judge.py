@@ -89,6 +89,8 @@ def _known_only(items: list[Any], request: Recorded) -> Iterator[Any]:
     for item in items:
         if item.get("type") in request.known_blocks:
             continue
+        if request.api == "openai" and item.get("type") == "message" and item.get("role") == "assistant":
+            item.setdefault("id", "msg_0")  # the services do without it; the SDK's type for its own answers does not
         if request.api == "openai-chat" and item.get("role") == "assistant":
             for echoed in (*_ECHOED_IN_CHAT, *(request.known_blocks - {"content", "tool_calls", "role"})):
                 item.pop(echoed, None)

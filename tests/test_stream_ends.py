@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 
 import anthropic  # now: the first import takes longer than what is measured here
@@ -12,6 +13,8 @@ from fault_proxy import Cut, Fault, FaultProxy, Hang
 from wire import APIS
 
 from toolsmith import Agent, Limits, ModelSettings, ProviderError, RunResult, tool
+from toolsmith.messages import Reply
+from toolsmith.providers.anthropic import AnthropicMessages
 from toolsmith.testing import Api, ScriptedModel, call, deliver, say
 from toolsmith.testing.script import Step
 
@@ -90,3 +93,63 @@ def test_an_error_and_then_silence(api: Api, kind: str) -> None:
         streamed(api, [broken], Hang(IN_THE_LAST_CHUNK), kind)
     assert caught.value.category == "overloaded"
     assert time.monotonic() - begun < 4
+
+
+def claude_stream(*events: dict[str, object]) -> bytes:
+    """Events of the Messages API as they stand in a stream, between the usual first and last ones."""
+    head: dict[str, object] = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [],
+        "usage": {},
+    }
+    all_events: list[dict[str, object]] = [
+        {"type": "message_start", "message": head},
+        *events,
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {}},
+        {"type": "message_stop"},
+    ]
+    return b"".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n".encode() for e in all_events)
+
+
+def begins(index: int, **block: object) -> dict[str, object]:
+    return {"type": "content_block_start", "index": index, "content_block": block}
+
+
+def goes_on(index: int, **delta: object) -> dict[str, object]:
+    return {"type": "content_block_delta", "index": index, "delta": delta}
+
+
+def ends(index: int) -> dict[str, object]:
+    return {"type": "content_block_stop", "index": index}
+
+
+def read(stream: bytes) -> Reply:
+    provider = AnthropicMessages("m", settings=ModelSettings(model="anthropic:m", api_key="k"))
+    accumulator = provider.accumulator()
+    accumulator.feed(stream)
+    return accumulator.finish()
+
+
+def test_blocks_that_share_an_index() -> None:
+    """A server that counts wrongly: the second block does not take the place of the first."""
+    words = [(goes_on(0, type="text_delta", text=word), ends(0)) for word in ("one ", "two")]
+    start = begins(0, type="text", text="")
+    assert read(claude_stream(start, *words[0], start, *words[1])).message.text == "one two"
+
+
+def test_a_block_that_begins_twice() -> None:
+    """The same event again does not throw away what came between."""
+    start, word = begins(0, type="text", text=""), goes_on(0, type="text_delta", text="one ")
+    assert read(claude_stream(start, word, start, word, ends(0))).message.text == "one one "
+
+
+def test_a_piece_of_nothing() -> None:
+    """Words count also where their block was never begun; anything else cannot be put anywhere, and is an error."""
+    assert read(claude_stream(goes_on(0, type="text_delta", text="hello"))).message.text == "hello"
+    for delta in ({"type": "signature_delta", "signature": "abc"}, {"type": "input_json_delta", "partial_json": "{"}):
+        with pytest.raises(ProviderError) as caught:
+            read(claude_stream(goes_on(0, **delta)))
+        assert caught.value.category == "bad_response"

@@ -116,16 +116,18 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
 class _Block:
     """A content block under way: what its start said, and what the deltas add to its text or input."""
 
-    __slots__ = ("body", "call_id", "pieces")
+    __slots__ = ("begun", "body", "call_id", "closed", "pieces")
 
-    def __init__(self, body: dict[str, Any], call_id: str) -> None:
-        self.body = body
+    def __init__(self, begun: dict[str, Any], call_id: str) -> None:
+        self.begun = begun
+        self.body = begun
+        self.closed = False
         self.call_id = call_id  # "" for all but calls of our tools
         self.pieces: list[str] = []
 
     def merge(self, delta: Mapping[str, Any]) -> None:
         """A delta that has no text of its own, or one of a kind that is newer than we: it goes into the block."""
-        body = self.body
+        body = self.body = dict(self.body)
         for key, value in delta.items():
             old = body.get(key)
             if key == "type":
@@ -137,7 +139,7 @@ class _Block:
             else:
                 body[key] = value
 
-    def closed(self) -> dict[str, Any]:
+    def whole(self) -> dict[str, Any]:
         """The whole block, as the API takes it back."""
         text, kind = "".join(self.pieces), txt(self.body.get("type"))
         if kind in ("text", "thinking"):
@@ -155,7 +157,8 @@ class MessageStream:
         self._events = EventSplitter()
         self._ids = CallIds("")
         self._message: dict[str, Any] = {}
-        self._blocks: dict[int, _Block] = {}
+        self._begun: list[tuple[int, _Block]] = []
+        self._at: dict[int, _Block] = {}  # the one under way, by the index that its events carry
         self._error: ProviderError | None = None
         self._ended = False
 
@@ -177,9 +180,10 @@ class MessageStream:
             return read_message(self._provider, plain)  # not a stream: a page, an error, or an answer sent at once
         if not self._ended:
             raise cut_short(self._provider)
-        blocks = [self._blocks[index] for index in sorted(self._blocks)]
+        # by index; a server that gives each block the same one means the order in which they came
+        blocks = [block for _, block in sorted(self._begun, key=lambda begun: begun[0])]
         written = {at: text for at, b in enumerate(blocks) if b.call_id and (text := "".join(b.pieces)).strip()}
-        return _reply({**self._message, "content": [b.closed() for b in blocks]}, written)
+        return _reply({**self._message, "content": [b.whole() for b in blocks]}, written)
 
     def _take(self, found: Sequence[bytes]) -> list[Delta]:
         deltas: list[Delta] = []
@@ -200,10 +204,13 @@ class MessageStream:
         return deltas
 
     def _delta(self, event: Mapping[str, Any]) -> Delta | None:
-        block = self._blocks.get(event.get("index", 0))
-        if block is None:
-            return None
         delta = obj(event.get("delta"))
+        block = self._at.get(event.get("index", 0))
+        if block is None:
+            if delta.get("type") != "text_delta":  # of what? To leave it out would be to lose it silently
+                self._error = bad_response(self._provider, dump(event))
+                return None
+            block = self._begin(num(event.get("index")), {"type": "text", "text": ""})
         match delta.get("type"):
             case "text_delta":
                 text = txt(delta.get("text"))
@@ -243,17 +250,28 @@ class MessageStream:
         return []
 
     def _start(self, event: Mapping[str, Any]) -> list[Delta]:
-        body = obj(event.get("content_block"))
-        call_id = wire_id(self._ids.take(body.get("id"))) if body.get("type") == "tool_use" else ""
-        self._blocks[num(event.get("index"))] = _Block(body, call_id)
-        if call_id:
-            return [ToolCallStarted(call_id, txt(body.get("name")))]
+        body, index = obj(event.get("content_block")), num(event.get("index"))
+        under_way = self._at.get(index)
+        if under_way is not None and not under_way.closed and under_way.begun == body:
+            return []  # the same event again
+        block = self._begin(index, body)
+        if block.call_id:
+            return [ToolCallStarted(block.call_id, txt(body.get("name")))]
         text = txt(body.get("text")) if body.get("type") == "text" else ""
         return [TextDelta(text)] if text else []
 
+    def _begin(self, index: int, body: dict[str, Any]) -> _Block:
+        call_id = wire_id(self._ids.take(body.get("id"))) if body.get("type") == "tool_use" else ""
+        block = self._at[index] = _Block(body, call_id)
+        self._begun.append((index, block))
+        return block
+
     def _stop(self, event: Mapping[str, Any]) -> list[Delta]:
-        block = self._blocks.get(num(event.get("index")))
-        if block is None or not block.call_id or block.pieces or not block.body.get("input"):
+        block = self._at.get(num(event.get("index")))
+        if block is None:
+            return []
+        block.closed = True
+        if not block.call_id or block.pieces or not block.body.get("input"):
             return []
         block.pieces.append(arguments_text(block.body["input"]))  # a compatible server that sends arguments whole
         return [ToolArgumentsDelta(block.call_id, block.pieces[0])]

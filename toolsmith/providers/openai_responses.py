@@ -16,7 +16,7 @@ from toolsmith.messages import Message, Native, Part, Refusal, Reply, Request, T
 from toolsmith.providers._media import responses_part
 from toolsmith.providers._openai import OpenAICarrier
 from toolsmith.providers._responses_answers import ResponseStream, read_response
-from toolsmith.providers._wire import HEADERS, check_settings, digest, dump, joined, obj, wire_id
+from toolsmith.providers._wire import HEADERS, check_settings, dump, joined, obj, wire_id
 
 if TYPE_CHECKING:
     from toolsmith.dialects import Offered, Service
@@ -183,7 +183,9 @@ class OpenAIResponses(OpenAICarrier):
 
 
 def _said(text: str) -> dict[str, Any]:
-    """Words of the model as the API itself writes them: llama.cpp's server takes no shorter form (November 2026)."""
+    """Words of the model as the API itself writes them: llama.cpp's server takes no shorter form (November 2026).
+
+    Without an id: one that we make up could meet another one, which OpenAI refuses.
+    """
     content: dict[str, Any] = {"type": "output_text", "text": text, "annotations": []}
-    made = {"type": "message", "id": f"msg_{digest(text)}", "status": "completed"}
-    return {**made, "role": "assistant", "content": [content]}
+    return {"type": "message", "status": "completed", "role": "assistant", "content": [content]}
