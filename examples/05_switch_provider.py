@@ -32,7 +32,7 @@ def item_kinds(request: Recorded) -> str:
         if request.api == "anthropic" and isinstance(content, list):
             kinds += [f"{item['role']}:{block['type']}" for block in cast("list[dict[str, Any]]", content)]
         else:
-            kinds.append(str(item.get("type") or item["role"]))
+            kinds.append(str(item.get("role") or item["type"]))
     return " ".join(kinds)
 
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from interrupted import WAITS
+from interrupted import LATE, WAITS
 from test_faults import assert_valid
 from wire import APIS, DRIVERS, Driver
 
@@ -55,7 +55,7 @@ def test_ctrl_c() -> None:
         assert list(told) == list(WAITS), done.stderr
         for name, line in told.items():
             seconds, *roles = line.split()
-            assert float(seconds) < 3, (driver, name)
+            assert float(seconds) < LATE / 3, (driver, name)
             if driver.endswith("stream"):
                 calls = 1 if name in ("request", "answer", "attempt") else 2
                 assert roles == ["user", "assistant", "tool", str(calls)], (driver, name)
