@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from wire import Wire
 
 from toolsmith import Agent, Limits, Pending, Remedy, Repeats, RunContext, RunResult, Tool, ToolError, tool
-from toolsmith._breaker import EMPTY, MOST, Breaker, key_of
 from toolsmith._feedback import FEEDBACK
+from toolsmith._run.breaker import EMPTY, MOST, Breaker, key_of
 from toolsmith.events import Event, RepeatStopped, ToolResultReady
 from toolsmith.testing import ScriptedModel, call, raw_call, say
 from toolsmith.testing.script import Step

@@ -236,7 +236,7 @@ def test_calls_that_are_broken(llmock_server: LLMock, kind: str, api: Api, strea
 
 
 class LlamaCpp(Served):
-    """SmolLM2-135M on the server of llama.cpp: real sampling, and a stranger's reading of all three APIs."""
+    """SmolLM2-135M on the server of llama.cpp: a real model, and a stranger's reading of all three APIs."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -247,6 +247,7 @@ class LlamaCpp(Served):
             parameters = xllamacpp.CommonParams()
             parameters.model.path = str(weights())
             parameters.n_ctx, parameters.n_parallel, parameters.warmup, parameters.port = 2048, 1, False, 0
+            parameters.sampling.temp = 0.0  # the likeliest word each time, so that a run can be repeated
             server = xllamacpp.Server(parameters)
             print("port", server.listening_address.rpartition(":")[2], flush=True)
             sys.stdin.read()

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from toolsmith import DefinitionError, Tool
-from toolsmith._judge import FORMATS
-from toolsmith._rawschema import MAX_CHARS
+from toolsmith._derive.judge import FORMATS
+from toolsmith._derive.rawschema import MAX_CHARS
 from toolsmith.tool import Checked
 
 OBJECT = {"type": "object"}

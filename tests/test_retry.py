@@ -11,8 +11,8 @@ import openai
 import pytest
 from service_answers import Answer, Call, Words, at_once, event, streamed
 
-from toolsmith import _retry
-from toolsmith._retry import Policy
+from toolsmith._run import retry
+from toolsmith._run.retry import Policy
 from toolsmith.errors import ProviderError
 from toolsmith.events import TextDelta
 from toolsmith.messages import Reply
@@ -61,13 +61,13 @@ class Scripted:
     def send(self, **how: Any) -> bytes:
         how = {"on_retry": self._tell, **how}
         if self.driver == "sync":
-            return _retry.send(self.provider, b"{}", sleep=self._sleep, **how)
-        return asyncio.run(_retry.asend(self.provider, b"{}", sleep=self._asleep, **how))
+            return retry.send(self.provider, b"{}", sleep=self._sleep, **how)
+        return asyncio.run(retry.asend(self.provider, b"{}", sleep=self._asleep, **how))
 
     def ask(self) -> Reply:
         if self.driver == "sync":
-            return _retry.ask(self.provider, b"{}", sleep=self._sleep, on_retry=self._tell)
-        return asyncio.run(_retry.aask(self.provider, b"{}", sleep=self._asleep, on_retry=self._tell))
+            return retry.ask(self.provider, b"{}", sleep=self._sleep, on_retry=self._tell)
+        return asyncio.run(retry.aask(self.provider, b"{}", sleep=self._asleep, on_retry=self._tell))
 
     def stream(self, **how: Any) -> tuple[str, Reply]:
         """The words that were told, and the whole answer."""
@@ -78,13 +78,13 @@ class Scripted:
             words.extend(d.text for d in batch if isinstance(d, TextDelta))
 
         async def read() -> Reply:
-            async with _retry.astream(self.provider, b"{}", sleep=self._asleep, **how) as deltas:
+            async with retry.astream(self.provider, b"{}", sleep=self._asleep, **how) as deltas:
                 async for batch in deltas:
                     take(batch)
                 return deltas.reply
 
         if self.driver == "sync":
-            with _retry.stream(self.provider, b"{}", sleep=self._sleep, **how) as deltas:
+            with retry.stream(self.provider, b"{}", sleep=self._sleep, **how) as deltas:
                 for batch in deltas:
                     take(batch)
                 reply = deltas.reply
@@ -198,7 +198,7 @@ def test_a_sleep_that_raises_ends_the_attempts() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        _retry.send(service.provider, b"{}", sleep=interrupted)
+        retry.send(service.provider, b"{}", sleep=interrupted)
     assert service.sent == 1
 
 
@@ -206,7 +206,7 @@ def test_a_wait_can_be_cancelled() -> None:
     service = Scripted("async", refused(429, **{"retry-after": "50"}), good)
 
     async def cancel() -> None:
-        task = asyncio.create_task(_retry.asend(service.provider, b"{}"))
+        task = asyncio.create_task(retry.asend(service.provider, b"{}"))
         await asyncio.sleep(0.05)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -306,7 +306,7 @@ def test_a_stream_without_a_word(driver: str) -> None:
 
 def test_the_reply_comes_at_the_end() -> None:
     service = Scripted("sync", flowing(STREAM))
-    with _retry.stream(service.provider, b"{}") as deltas:
+    with retry.stream(service.provider, b"{}") as deltas:
         assert not isinstance(deltas, list)
         with pytest.raises(RuntimeError):
             _ = deltas.reply
@@ -322,7 +322,7 @@ def test_leaving_early_closes_the_response() -> None:
             closed.append(True)
 
     service = Scripted("sync", lambda: httpx2.Response(200, stream=Watched(MIDDLE, STREAM[len(MIDDLE) :])))
-    with _retry.stream(service.provider, b"{}") as deltas:
+    with retry.stream(service.provider, b"{}") as deltas:
         next(iter(deltas))
         assert not closed
     assert closed
@@ -334,4 +334,4 @@ def test_the_policy_knows_no_provider() -> None:
     answers = iter([httpx2.Response(500), httpx2.Response(200, content=good)])
     http = httpx2.Client(transport=httpx2.MockTransport(lambda request: next(answers)))
     provider = OpenAIChat("m", client=openai.OpenAI(api_key="k", http_client=http))
-    assert _retry.send(provider, b"{}", sleep=lambda seconds: None) == good
+    assert retry.send(provider, b"{}", sleep=lambda seconds: None) == good

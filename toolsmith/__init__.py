@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from toolsmith._context import RunContext
     from toolsmith._decorator import tool
-    from toolsmith._runresult import Repeats, RunResult, ToolRecord
+    from toolsmith._run.context import RunContext
+    from toolsmith._run.result import Repeats, RunResult, ToolRecord
     from toolsmith.agent import Agent
     from toolsmith.approvals import Pending, PendingCall
     from toolsmith.counters import SQLiteCounter
@@ -89,9 +89,9 @@ if TYPE_CHECKING:
 
 # module -> the names that come from it
 _SOURCES: dict[str, tuple[str, ...]] = {
-    "_context": ("RunContext",),
+    "_run.context": ("RunContext",),
     "_decorator": ("tool",),
-    "_runresult": ("Repeats", "RunResult", "ToolRecord"),
+    "_run.result": ("Repeats", "RunResult", "ToolRecord"),
     "agent": ("Agent",),
     "approvals": ("Pending", "PendingCall"),
     "counters": ("SQLiteCounter",),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
-from toolsmith._options import unknown_options
+from toolsmith._derive.options import unknown_options
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from toolsmith._options import Options
+    from toolsmith._derive.options import Options
     from toolsmith.tool import Tool
 
 P = ParamSpec("P")

@@ -12,12 +12,12 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from toolsmith._media_wording import MediaWording
-from toolsmith._problems import Broken, Hint, Problem
-from toolsmith._repair import nearest
-from toolsmith._run_wording import RunWording
-from toolsmith._shapes import Shapes
-from toolsmith._wording import MAX_TEXT, shortened
+from toolsmith._arguments.problems import Broken, Hint, Problem
+from toolsmith._arguments.repair import nearest
+from toolsmith._arguments.shapes import Shapes
+from toolsmith._wording.arguments import MAX_TEXT, shortened
+from toolsmith._wording.media import MediaWording
+from toolsmith._wording.run import RunWording
 
 if TYPE_CHECKING:
     from toolsmith.errors import ToolError

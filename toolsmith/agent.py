@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypedDict, cast
 
 from typing_extensions import TypeVar, Unpack
 
-from toolsmith._runresult import RunResult, StopReason, ToolRecord
+from toolsmith._run.result import RunResult, StopReason, ToolRecord
 from toolsmith.errors import ConfigError
 from toolsmith.limits import Limits
 from toolsmith.providers import ModelSettings, resolve
 
 if TYPE_CHECKING:
-    from toolsmith._budget import Around
-    from toolsmith._line import Offers
-    from toolsmith._options import Options
-    from toolsmith._output import Output
-    from toolsmith._run import Run, Wishes
+    from toolsmith._derive.options import Options
+    from toolsmith._run.budget import Around
+    from toolsmith._run.line import Offers
+    from toolsmith._run.output import Output
+    from toolsmith._run.run import Run, Wishes
     from toolsmith.approvals import Approve, Pending
     from toolsmith.events import Observer
     from toolsmith.messages import Message, Prompt
@@ -247,7 +247,7 @@ class Agent(Generic[OutputT]):
         Raises:
             DefinitionError: the name is not legal.
         """
-        from toolsmith._nested import agent_tool
+        from toolsmith._run.nested import agent_tool
 
         def begin(task: str, deps: Any, around: Around | None) -> Run:
             wanted: RunOptions = {"deps": deps}
@@ -260,7 +260,7 @@ class Agent(Generic[OutputT]):
     def _begin(
         self, prompt: Prompt | None, options: RunOptions, *, keep: bool = False, around: Around | None = None
     ) -> Run:
-        from toolsmith._run import begin
+        from toolsmith._run.run import begin
 
         history = options.get("message_history")
         return begin(self, self._kept_offers(), prompt, history, self._wishes(options, keep=keep, around=around))
@@ -272,7 +272,7 @@ class Agent(Generic[OutputT]):
         deny: Mapping[str, str] | Collection[str],
         deps: Any,
     ) -> Run:
-        from toolsmith._run import resume
+        from toolsmith._run.run import resume
 
         pending = waiting.pending if isinstance(waiting, RunResult) else waiting
         if pending is None:
@@ -281,10 +281,10 @@ class Agent(Generic[OutputT]):
         return resume(self, self._kept_offers(), pending, decisions, self._wishes({"deps": deps}))
 
     def _wishes(self, options: RunOptions, *, keep: bool = False, around: Around | None = None) -> Wishes:
-        from toolsmith._run import Wishes
+        from toolsmith._run.run import Wishes
 
         if self._output is None and self.output_type is not str:
-            from toolsmith._output import Output
+            from toolsmith._run.output import Output
 
             self._output = Output(self.output_type, self.tools)
         return Wishes(
@@ -299,7 +299,7 @@ class Agent(Generic[OutputT]):
 
     def _kept_offers(self) -> Offers:
         if self._offers is None:
-            from toolsmith._line import Offers
+            from toolsmith._run.line import Offers
 
             self._offers = Offers()
         return self._offers

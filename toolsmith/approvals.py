@@ -20,16 +20,16 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from toolsmith._breaker import Breaker
+from toolsmith._run.breaker import Breaker
 from toolsmith.errors import HistoryError
 from toolsmith.history import dump_media, dump_messages, load_media, load_messages
 from toolsmith.messages import Message, ToolResult, Usage
 
 if TYPE_CHECKING:
-    from toolsmith._budget import Budget
-    from toolsmith._job import Job
-    from toolsmith._runresult import ToolRecord
-    from toolsmith._steps import Decision
+    from toolsmith._calls.job import Job
+    from toolsmith._run.budget import Budget
+    from toolsmith._run.result import ToolRecord
+    from toolsmith._run.steps import Decision
     from toolsmith.dialects import Offered
 
 VERSION = 1
@@ -206,7 +206,7 @@ def waits(job: Job, call: PendingCall) -> bool:
     try:
         return bool(needed(call))
     except Exception:  # noqa: BLE001 - the user's function; whatever it raises, the call must not run
-        from toolsmith._settle import log
+        from toolsmith._calls.settle import log
 
         log.exception("requires_approval of %s failed; the call waits for approval.", job.tool.name)
         return True
@@ -222,18 +222,18 @@ def shown(job: Job, offered: Offered | None) -> PendingCall:
 
 def decide(approve: Approve | None, calls: Sequence[PendingCall], timeout: float | None = None) -> list[Decision]:
     """Ask about each call: on this thread, but for what waits (a coroutine, or anything for so many seconds)."""
-    from toolsmith import _workers
+    from toolsmith._calls import workers
 
     if approve is None:
         return [None] * len(calls)
     if timeout is not None:
-        return _workers.wait_for(adecide(approve, calls, timeout))
+        return workers.wait_for(adecide(approve, calls, timeout))
 
     async def wait(answer: Awaitable[Decision]) -> Decision:
         return await answer
 
     answers = (approve(call) for call in calls)
-    return [_workers.wait_for(wait(a)) if inspect.isawaitable(a) else a for a in answers]
+    return [workers.wait_for(wait(a)) if inspect.isawaitable(a) else a for a in answers]
 
 
 async def adecide(
@@ -261,9 +261,9 @@ async def adecide(
 async def _asked(approve: Approve, call: PendingCall) -> Decision:
     import asyncio
 
-    from toolsmith import _workers
+    from toolsmith._calls import workers
 
     if inspect.iscoroutinefunction(approve):
         return await approve(call)
-    answer = await _workers.call(asyncio.get_running_loop(), lambda: approve(call))
+    answer = await workers.call(asyncio.get_running_loop(), lambda: approve(call))
     return await answer if inspect.isawaitable(answer) else answer

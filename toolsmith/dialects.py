@@ -8,7 +8,7 @@ in that form into arguments of the neutral schema. For each valid value v: decod
     OPENAI_STRICT.decode({"limit": None}, schema)   # {}: an optional argument that is null was not given
 
 Which tools of a request are strict is `plan`'s decision: see there. Pure: nothing here mutates or keeps its input, and
-the same input gives the same output. To add a service, write a `Rules` in `_rules` and a `Service` below.
+the same input gives the same output. To add a service, write a `Rules` in `_dialects.rules` and a `Service` below.
 """
 
 from __future__ import annotations
@@ -17,13 +17,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from toolsmith._decoders import Decoder, DialectError
-from toolsmith._jsonschema import Loss
-from toolsmith._loose import compile_loose
-from toolsmith._planner import Ceilings, Offered, Service, StrictReport, heaviest, plan, strict_report
-from toolsmith._reader import read
-from toolsmith._rules import CLAUDE_KEYS, CLAUDE_RULES, COMPATIBLE_RULES, LOCAL_RULES, OPENAI_RULES, LooseRules, Rules
-from toolsmith._strict import compile_strict
+from toolsmith._dialects.decoders import Decoder, DialectError
+from toolsmith._dialects.jsonschema import Loss
+from toolsmith._dialects.loose import compile_loose
+from toolsmith._dialects.planner import Ceilings, Offered, Service, StrictReport, heaviest, plan, strict_report
+from toolsmith._dialects.reader import read
+from toolsmith._dialects.rules import (
+    CLAUDE_KEYS,
+    CLAUDE_RULES,
+    COMPATIBLE_RULES,
+    LOCAL_RULES,
+    OPENAI_RULES,
+    LooseRules,
+    Rules,
+)
+from toolsmith._dialects.strict import compile_strict
 
 __all__ = [
     "CLAUDE",

@@ -147,7 +147,7 @@ class ToolRegistry:
 
     def to_anthropic(self, strict: bool | None = None) -> list[dict[str, Any]]:
         """The tool list for Claude's Messages API, as wire dicts, within its ceilings for one request."""
-        from toolsmith._tool_dicts import for_claude
+        from toolsmith._dialects.tool_dicts import for_claude
         from toolsmith.dialects import CLAUDE, plan
 
         chosen = plan([(t.spec, t.options.strict if strict is None else strict) for t in self], CLAUDE)

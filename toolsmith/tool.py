@@ -22,10 +22,13 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec,
 
 from typing_extensions import Unpack
 
-from toolsmith import _arguments, _results, _tool_dicts
-from toolsmith._arguments import Checked
-from toolsmith._context import RunContext
-from toolsmith._definition import (
+from toolsmith._arguments.check import Checked
+from toolsmith._arguments.check import check as check_arguments
+from toolsmith._calls import results
+from toolsmith._calls.invoke import run_one
+from toolsmith._calls.job import Job, Outcome, may_wait
+from toolsmith._calls.settle import settle
+from toolsmith._derive.definition import (
     Definition,
     bound_to,
     dress,
@@ -35,15 +38,14 @@ from toolsmith._definition import (
     kind_of,
     no_instance,
 )
+from toolsmith._derive.names import name_problem
+from toolsmith._derive.options import Options, ToolOptions, option_problems, unknown_options
+from toolsmith._derive.schema import Deferred
+from toolsmith._derive.signature import read
+from toolsmith._dialects import tool_dicts
 from toolsmith._feedback import FEEDBACK, Feedback
-from toolsmith._invoke import run_one
-from toolsmith._job import Job, Outcome, may_wait
-from toolsmith._names import name_problem
-from toolsmith._options import Options, ToolOptions, option_problems, unknown_options
 from toolsmith._plain import is_plain
-from toolsmith._schema import Deferred
-from toolsmith._settle import settle
-from toolsmith._signature import read
+from toolsmith._run.context import RunContext
 from toolsmith.errors import DefinitionError
 from toolsmith.limits import DEFAULT_TOOL_TIMEOUT
 from toolsmith.messages import ToolCall, ToolResult, ToolSpec
@@ -277,7 +279,7 @@ class Tool(Generic[P, R]):
         Raises:
             DefinitionError: it must be strict, and has no strict form.
         """
-        return _tool_dicts.openai_dict(self.spec, self._strictness(strict), api)
+        return tool_dicts.openai_dict(self.spec, self._strictness(strict), api)
 
     def to_anthropic(self, strict: bool | None = None) -> dict[str, Any]:
         """The tool as Claude's Messages API takes it, offered alone: a list of tools shares Claude's ceilings.
@@ -288,11 +290,11 @@ class Tool(Generic[P, R]):
         Raises:
             DefinitionError: it must be strict, and has no strict form.
         """
-        return _tool_dicts.anthropic_dict(self.spec, self._strictness(strict))
+        return tool_dicts.anthropic_dict(self.spec, self._strictness(strict))
 
     def strict_report(self, provider: Literal["openai", "anthropic"] | Service) -> StrictReport:
         """Whether this tool, offered alone, is held to its schema by a service, and why; `print` it."""
-        return _tool_dicts.report(self.spec, self.options.strict, provider)
+        return tool_dicts.report(self.spec, self.options.strict, provider)
 
     def _strictness(self, strict: bool | None) -> bool | None:
         return self.options.strict if strict is None else strict
@@ -308,7 +310,7 @@ class Tool(Generic[P, R]):
             feedback: the words.
         """
         made = self._definition or self._defined()
-        return _arguments.check(
+        return check_arguments(
             text,
             tool_name=self.name,
             validator=made.validator,
@@ -331,7 +333,7 @@ class Tool(Generic[P, R]):
 
     def finish(self, value: Any, *, feedback: Feedback = FEEDBACK) -> ToolResult:
         """What the function gave, as plain JSON data; or as a failure, where it cannot be shown. Never raises."""
-        return _results.result_of(value, self.name, self._reading.place, feedback)
+        return results.result_of(value, self.name, self._reading.place, feedback)
 
     # ---- a call, all at once
 
@@ -369,7 +371,7 @@ class Tool(Generic[P, R]):
 
     def call_json_sync(self, text: str, *, context: RunContext[Any] | None = None) -> ToolResult:
         """`call_json` for code that has no event loop, or must not use it. Blocks until the tool has ended."""
-        from toolsmith._invoke_blocking import run_one_blocking
+        from toolsmith._calls.invoke_blocking import run_one_blocking
 
         checked = self.check(text)
         if checked.error is not None:

@@ -126,7 +126,7 @@ class Provider(Protocol):
         ...
 
     def send(self, body: bytes, *, timeout: float | None) -> bytes:
-        """Post a body, get the answer's body. One attempt: repeating is `_retry`'s.
+        """Post a body, get the answer's body. One attempt: repeating is `_run.retry`'s.
 
         Args:
             body: from `encode_request`.

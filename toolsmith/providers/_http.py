@@ -29,7 +29,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, ClassVar, NoReturn
 
-from toolsmith._workers import in_time
+from toolsmith._calls.workers import in_time
 from toolsmith.errors import ConfigError
 from toolsmith.providers import ModelSettings
 from toolsmith.providers._failures import failure

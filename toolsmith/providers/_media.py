@@ -11,7 +11,7 @@ import logging
 from typing import Any
 
 from toolsmith._feedback import FEEDBACK
-from toolsmith._media_wording import Why
+from toolsmith._wording.media import Why
 from toolsmith.media import IMAGE_TYPES, File, Image, Media
 
 log = logging.getLogger("toolsmith")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
-from toolsmith._tool_dicts import for_claude
+from toolsmith._dialects.tool_dicts import for_claude
 from toolsmith.errors import ConfigError
 from toolsmith.media import File, Image, Media
 from toolsmith.messages import Message, Native, Part, Refusal, Reply, Request, Text, ToolCall, ToolOutput

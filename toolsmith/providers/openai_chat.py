@@ -9,8 +9,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolsmith._dialects.tool_dicts import for_chat
 from toolsmith._feedback import FEEDBACK
-from toolsmith._tool_dicts import for_chat
 from toolsmith.media import File, Image, Media
 from toolsmith.messages import Message, Native, Refusal, Reply, Request, Text, ToolCall, ToolOutput
 from toolsmith.providers._chat_answers import read_completion, server_id

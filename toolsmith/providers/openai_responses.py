@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolsmith._dialects.tool_dicts import for_responses
 from toolsmith._feedback import FEEDBACK
-from toolsmith._tool_dicts import for_responses
 from toolsmith.media import File, Image, Media
 from toolsmith.messages import Message, Native, Part, Refusal, Reply, Request, Text, ToolCall, ToolOutput
 from toolsmith.providers._media import responses_part

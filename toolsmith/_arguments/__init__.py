@@ -1,0 +1,1 @@
+"""Arguments as models send them: read, checked, mended where the meaning is certain, and every problem found."""

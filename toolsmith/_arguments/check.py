@@ -1,0 +1,187 @@
+"""The one door for the arguments of a call: from the text as the model wrote it to values the function accepts.
+
+Text that the tool's validator takes goes straight through. All else is read a second time with care: either its meaning
+is certain and it is mended, with a note to the model, or every problem is named and the function is not run.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple, Protocol, cast
+
+from jiter import from_json
+from pydantic_core import ValidationError, to_json
+
+from toolsmith._arguments.jsontext import MAX_BYTES, MAX_DEPTH, Parsed, parse, written
+from toolsmith._arguments.overflow import Places, infinite, overflows
+from toolsmith._arguments.problems import ABSENT, Broken, Findings, Problem, Repair
+from toolsmith._arguments.refusals import Refused, combined, node_at, refusals
+from toolsmith._arguments.repair import MAX_PROBLEMS, Reader
+from toolsmith._arguments.shapes import Shapes, json_type
+from toolsmith._feedback import FEEDBACK, Feedback
+
+log = logging.getLogger("toolsmith")
+
+Decode = Callable[[Any], Any]
+"""From parsed JSON as a service's strict mode makes the model send it to JSON of the tool's own schema."""
+
+
+_tuple = cast("Any", tuple).__new__  # half of what it costs to call Checked()
+
+REFUSALS: Final = (ValidationError, Refused)
+"""What a validator raises to refuse; anything else is a crash of the tool's own check."""
+
+
+class Validator(Protocol):
+    """What decides on arguments: pydantic's `SchemaValidator`, or `_rawschema.RawValidator`."""
+
+    def validate_json(self, input: Any, /, *, strict: bool | None = None) -> Any: ...
+
+
+class Checked(NamedTuple):
+    """What came of a text of arguments. A tuple, for speed: one is made for each call.
+
+    Attributes:
+        values: what the validator made of them, for the function; None if there is an error.
+        error: the text that the model reads instead of a result; None where all is well.
+        notes: what was mended, in words for the model.
+        exception: the tool's own check did not refuse but crash; shown to people only.
+        reference: stands in `error` and in the log, where there is an `exception`.
+    """
+
+    values: Any = None
+    error: str | None = None
+    notes: tuple[str, ...] = ()
+    exception: Exception | None = None
+    reference: str = ""
+
+
+def check(
+    text: str | bytes,
+    *,
+    tool_name: str,
+    validator: Validator,
+    schema: Mapping[str, Any],
+    decode: Decode | None = None,
+    coerce: bool = False,
+    numbers: Places | None = None,
+    feedback: Feedback = FEEDBACK,
+) -> Checked:
+    """Turn the text of a call's arguments into values, or into an error that helps the model. Never raises.
+
+    Args:
+        text: JSON as the model wrote it; nothing at all stands for no arguments.
+        tool_name: as the model knows it.
+        validator: has the last word on what the function gets.
+        schema: the tool's neutral JSON Schema, by which errors are explained.
+        decode: None where the model sends JSON of that schema as it is.
+        coerce: whether "3" may stand for 3, "true" for true, and null for an argument left out.
+        numbers: `number_places(schema)`, made once per tool, which spares a search through the text.
+        feedback: the words.
+    """
+    refused: Exception | None = None
+    try:
+        data = text.encode() if isinstance(text, str) else text
+        if len(data) <= MAX_BYTES:
+            # Parsed twice: pydantic takes the last of two equal names without a word.
+            parsed = from_json(data, catch_duplicate_keys=True, allow_inf_nan=False)
+            if not overflows(parsed, data, numbers):
+                if decode is not None:
+                    data = to_json(decode(parsed))
+                return _tuple(Checked, (validator.validate_json(data, strict=True), None, (), None, ""))
+    except Exception as error:  # noqa: BLE001 - whatever it was, the careful reading finds it again and says what
+        refused = error
+    try:
+        parsed_again = parse(text)
+        if isinstance(parsed_again, Broken):
+            return Checked(error=feedback.broken_json(tool_name, parsed_again))
+        reading = _Reading(tool_name, validator, schema, coerce, feedback)
+        return reading.result(parsed_again, decode, refused)
+    except RecursionError:
+        return Checked(error=feedback.broken_json(tool_name, Broken("depth", size=MAX_DEPTH)))
+    except Exception as error:
+        # A validator of the tool's own may raise anything.
+        reference = secrets.token_hex(4)
+        log.error("The argument check of tool %s crashed (reference %s)", tool_name, reference, exc_info=error)
+        return Checked(error=feedback.check_crashed(tool_name, reference), exception=error, reference=reference)
+
+
+class _Reading:
+    """The careful reading, for a text that did not go straight through."""
+
+    def __init__(
+        self, tool_name: str, validator: Validator, schema: Mapping[str, Any], coerce: bool, feedback: Feedback
+    ) -> None:
+        self._repairs: list[Repair] = []
+        self._tool_name = tool_name
+        self._validator = validator
+        self._shapes = Shapes(schema)
+        self._coerce = coerce
+        self._feedback = feedback
+        self._exact = False
+
+    def result(self, parsed: Parsed, decode: Decode | None, refused: Exception | None) -> Checked:
+        """The values, mended where it is certain how; or the text of all that is wrong.
+
+        Args:
+            parsed: the arguments.
+            decode: as for `check`.
+            refused: what the validator said of the text as it was.
+        """
+        inner = self._unwrapped(parsed)
+        value = inner.value
+        if decode is not None and isinstance(value, dict):
+            from toolsmith._dialects.decoders import DialectError
+
+            try:
+                value = decode(value)
+            except DialectError as error:
+                told = self._feedback.two_meanings(self._tool_name, error.path, error.kind, error.name)
+                return Checked(error=told)
+        # What was not forgiven anything has been to the validator before.
+        outcome = refused if not self._repairs and isinstance(refused, REFUSALS) else self._try(value, inner)
+        if isinstance(outcome, Checked):
+            return outcome
+        reader = Reader(self._shapes, coerce=self._coerce)
+        mended = reader.read(self._shapes.root, value)
+        self._repairs += reader.found.repairs
+        if mended is not value:
+            again = self._try(mended, inner)
+            if isinstance(again, Checked):
+                return again
+            outcome = again or outcome
+        return self._wrong(reader.found, mended, outcome, inner)
+
+    def _unwrapped(self, parsed: Parsed) -> Parsed:
+        """What was parsed; of a text that was encoded twice what is inside."""
+        inner = parse(parsed.value) if isinstance(parsed.value, str) else None
+        if isinstance(inner, Parsed) and json_type(inner.value) == "object":
+            self._repairs.append(Repair((), "json_text", parsed.value, inner.value))
+        else:
+            inner = parsed
+        self._repairs += inner.repairs
+        return inner
+
+    def _try(self, value: Any, parsed: Parsed) -> Checked | Exception | None:
+        """What the validator says; None where it is not asked, as a number in the value is infinite."""
+        if parsed.infinite and infinite(value, self._shapes) is not None:
+            return None
+        try:
+            values = self._validator.validate_json(written(value, exact=parsed.exact), strict=True)
+        except REFUSALS as error:
+            return error
+        return Checked(values, notes=self._feedback.repaired(self._repairs))
+
+    def _wrong(self, found: Findings, value: Any, error: Exception | None, parsed: Parsed) -> Checked:
+        told = refusals(error, value, unless=bool(found.problems)) if error is not None else ()
+        problems = combined(found, told, value, self._shapes)
+        place = infinite(value, self._shapes) if parsed.infinite else None
+        if place is not None and all(p.path != place for p in problems):
+            node = node_at(self._shapes, place, value)
+            problems.append(Problem(place, "overflow", ABSENT, node, self._shapes.root))
+        if not problems:
+            problems.append(Problem((), "mismatch", ABSENT, self._shapes.root, self._shapes.root))
+        more = len(problems) >= MAX_PROBLEMS or not found.complete
+        return Checked(error=self._feedback.bad_arguments(self._tool_name, problems, more=more))

@@ -1,0 +1,132 @@
+"""From how a function ended to what the model is told: the one road for values, errors and deadlines."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable, Collection
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from toolsmith.errors import ToolError
+from toolsmith.messages import ToolResult
+from toolsmith.remedies import remedy_for
+
+if TYPE_CHECKING:
+    from toolsmith._calls.job import Job, Outcome
+    from toolsmith._feedback import Feedback
+
+log = logging.getLogger("toolsmith")
+
+Visible = Callable[[], Collection[str]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Settled:
+    """What the model is told, and for people what is behind it.
+
+    Attributes:
+        reference: stands in the model's text and in the log, "" where the model is shown all there is.
+        cause: what went wrong, as far as the model is told of it; "" where the text says that and no more.
+    """
+
+    result: ToolResult
+    exception: BaseException | None = None
+    reference: str = ""
+    cause: str = ""
+
+    @property
+    def failure(self) -> str:
+        """Equal for two failures that say the same to the model, whatever their references and remedies."""
+        text = self.cause or self.result.error or ""
+        return text.replace(self.reference, "") if self.reference else text
+
+
+def settle(
+    job: Job, outcome: Outcome, feedback: Feedback, *, visible: Visible | None = None, expose: bool = False
+) -> Settled:
+    """Turn an outcome into a result. Never raises.
+
+    The text of an exception is for the log alone, unless it was written for the model: the tool raised `ToolError`, or
+    its `on_error` has words for it. Anything else may hold a password or a customer's name.
+
+    Args:
+        job: what was run.
+        outcome: how it ended.
+        feedback: the words.
+        visible: gives the tools that the run can still call; a remedy that is not among them is not named.
+        expose: show the model the type and the text of other exceptions too; for development.
+    """
+    name = job.tool.name
+    if outcome.timed_out:
+        return Settled(ToolResult(False, error=feedback.timed_out(name, job.timeout or outcome.seconds)))
+    value = outcome.value
+    error = value if outcome.exception is None and isinstance(value, Exception) else outcome.exception
+    if error is None:
+        result = job.tool.finish(value, feedback=feedback)
+        if isinstance(value, ToolResult) and value.error and not result.success and result.error == str(value.error):
+            # In the author's words, as a `ToolError` is.
+            return Settled(replace(result, error=feedback.tool_error(name, ToolError(value.error))))
+        return Settled(replace(result, notes=job.notes + result.notes) if job.notes and result.success else result)
+    if (said := _all_said(error)) is not None:
+        return _told(job, said, error, feedback, visible)
+    if isinstance(error, asyncio.CancelledError):
+        return Settled(ToolResult(False, error=feedback.cancelled(name)), error)
+    on_error = job.tool.options.on_error
+    if on_error is not None and isinstance(error, Exception):
+        remedy = remedy_for(error, on_error, tool=name)
+        if remedy is not None:
+            log.info("Tool %s failed in a way that its on_error has words for", name, exc_info=error)
+            return _told(job, remedy.error(), error, feedback, visible)
+    reference = secrets.token_hex(4)
+    log.error("Tool %s failed (reference %s)", name, reference, exc_info=error)
+    told = feedback.crashed(name, reference, exposed(error)) if expose else feedback.crashed(name, reference)
+    return Settled(ToolResult(False, error=told), error, reference)
+
+
+def _all_said(error: BaseException) -> ToolError | None:
+    """What a tool says of its failure: a `ToolError`, also out of the group that `asyncio.TaskGroup` makes of it.
+
+    Of several all messages are told, once each; the first hint and the first remedy count.
+    """
+    if isinstance(error, ToolError):
+        return error
+    if not isinstance(error, ExceptionGroup):
+        return None
+    found: list[ToolError] = []
+    for member in cast("ExceptionGroup[Exception]", error).exceptions:
+        said = _all_said(member)
+        if said is None:
+            return None  # something else went wrong too, which is for the log
+        found.append(said)
+    if len(found) == 1:
+        return found[0]
+    hint = next((e.hint for e in found if e.hint), "")
+    remedy = next((e for e in found if e.use), found[0])
+    messages = " ".join(dict.fromkeys(_sentence(str(e.message)) for e in found if e.message))
+    return ToolError(messages, hint=hint, use=remedy.use, args=remedy.arguments)
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _told(job: Job, error: ToolError, raised: BaseException, feedback: Feedback, visible: Visible | None) -> Settled:
+    use = job.tool.neighbour(error.use)
+    if use != error.use:
+        error = copy(error)
+        error.use = use
+    seen = visible() if visible is not None and use else None
+    text = feedback.tool_error(job.tool.name, error, visible=seen)
+    return Settled(ToolResult(False, error=text), raised, cause=f"{error.message}\n{error.hint}")
+
+
+def exposed(error: BaseException) -> str:
+    """An exception as a developer wants to see it: its type and its text."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - anybody's code
+        return type(error).__name__

@@ -1,0 +1,90 @@
+"""A validator with a second judge beside it, the neutral schema itself: for types that pydantic takes otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic_core import SchemaValidator, from_json
+
+if TYPE_CHECKING:
+    from toolsmith._derive.neutral import Doubts
+
+
+class Plain:
+    """Strict, and closed to unknown keys at every depth. The usual case: nothing to doubt."""
+
+    __slots__ = ("validate_json",)
+
+    def __init__(self, validator: SchemaValidator) -> None:
+        self.validate_json = partial(validator.validate_json, strict=True, extra="forbid")
+
+
+class Judged:
+    """Accepts what the schema and the validator both accept."""
+
+    def __init__(self, validator: SchemaValidator, schema: Mapping[str, Any], doubts: Doubts) -> None:
+        self._schema = schema
+        self._json = doubts.json
+        self._always = doubts.always or doubts.lax or doubts.open
+        # What is forbidden or lax here has been judged by the schema before.
+        self._validate = partial(
+            validator.validate_json, strict=not doubts.lax, extra=None if doubts.open else "forbid"
+        )
+
+    @cached_property
+    def _judge(self) -> Any:
+        from toolsmith._derive.judge import judge
+
+        return judge(self._schema, formats=False)  # of formats the validator knows more
+
+    def validate_json(self, data: bytes, /, *, strict: bool | None = None) -> Any:
+        """The values that a JSON text stands for.
+
+        Raises:
+            Refused: the schema does not accept them.
+            ValidationError: the validator does not accept them.
+        """
+        if self._json:
+            self._look_inside(from_json(data))
+        if self._always or b"true" in data or b"false" in data:
+            value = from_json(data)
+            if not self._judge.is_valid(value):
+                from toolsmith._arguments.refusals import Refused
+                from toolsmith._derive.judge import judged
+
+                raise Refused(judged(self._judge, value))
+        return self._validate(data)
+
+    def _look_inside(self, value: Any) -> None:
+        """See to it that strings that hold JSON hold what is read in one way only, and finite numbers."""
+        from toolsmith._arguments.jsontext import Parsed, parse
+        from toolsmith._arguments.refusals import Refusal, Refused, node_at
+        from toolsmith._arguments.shapes import Shapes
+
+        found: list[Refusal] = []
+        shapes = Shapes(self._schema)
+        for path, text in _texts(value, ()):
+            read = parse(text)
+            if isinstance(read, Parsed) and not read.infinite and not read.repairs and text.strip():
+                continue
+            parts = shapes.parts(node_at(shapes, path, value))
+            if any(isinstance(p, Mapping) and p.get("contentMediaType") == "application/json" for p in parts):
+                found.append(Refusal(path, "format", text, False))
+        if found:
+            raise Refused(found)
+
+
+def _texts(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    match value:
+        case str():
+            yield path, value
+        case dict():
+            for name, member in cast("dict[str, Any]", value).items():
+                yield from _texts(member, (*path, name))
+        case list():
+            for index, item in enumerate(cast("list[Any]", value)):
+                yield from _texts(item, (*path, index))
+        case _:
+            pass

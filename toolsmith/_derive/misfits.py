@@ -1,0 +1,80 @@
+"""Which parameters cannot be described to a model, and what to do about each. Only asked when a tool cannot be made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import PydanticSchemaGenerationError
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUndefinedAnnotation
+
+from toolsmith._derive.adapter import NothingButNull, build
+from toolsmith._derive.annotations import Scope
+from toolsmith._derive.signature import shown
+
+if TYPE_CHECKING:
+    from toolsmith._derive.signature import Reading
+
+_WAY_OUT = (
+    "Let the parameter be what a model can write (a name, an id, a path, a dataclass) and make the object from that in "
+    "the function; or let it be handed in: by RunContext[...] for what a run brings along, by functools.partial for "
+    "what never changes."
+)
+_LINK = re.compile(r"\s*For further information visit \S+")
+
+
+def misfits(reading: Reading, hints: Mapping[str, Any], *, known: bool) -> list[str]:
+    """One sentence or two for each parameter that pydantic or JSON cannot take.
+
+    Args:
+        hints: the fields of the arguments' TypedDict.
+        known: something else is known to be wrong, so that it is no wonder if nothing is found here.
+    """
+    found: list[str] = []
+    scope = Scope(reading.function, reading.call)
+    for parameter in reading.parameters:
+        if parameter.name in hints and (why := _why(hints[parameter.name], scope)):
+            place = reading.place.of_parameter(parameter.name)
+            what = f"parameter {parameter.name!r} of {reading.name!r} is annotated {shown(parameter.annotation)!r}"
+            found.append(f"{place}: {what}, {why}")
+    if found or known:
+        return found
+    why = _why(hints, scope, whole=reading.name) or "for a reason that did not show again: please report this."
+    return [f"{reading.place}: {reading.name!r} cannot be a tool, {why}"]
+
+
+def _why(hint: Any, scope: Scope, *, whole: str = "") -> str:
+    fields: Mapping[str, Any] = hint if whole else {"value": hint}
+    try:
+        build(whole or "arguments", fields, scope)
+    except PydanticUndefinedAnnotation as error:
+        return (
+            f"which names {error.name!r} in a field, but {error.name!r} cannot be found, neither in the module of that "
+            f"type nor where the tool is made. Define or import {error.name!r} there before the tool is made."
+        )
+    except PydanticSchemaGenerationError as error:
+        named = re.search(r"schema for (.+?)\. Set ", str(error), re.DOTALL)
+        return f"and no JSON can carry {_type_name(named.group(1)) if named else 'that'}. {_WAY_OUT}"
+    except PydanticInvalidForJsonSchema as error:
+        return f"and no JSON can carry {_carried(_LINK.sub('', error.message))}. {_WAY_OUT}"
+    except NothingButNull:
+        return f"of which JSON can carry nothing but null. {_WAY_OUT}"
+    except Exception as error:  # noqa: BLE001 - types may run anybody's code
+        text = _LINK.sub("", str(error)).strip()
+        return f"which pydantic refuses: {type(error).__name__}: {text}"
+    return ""
+
+
+def _carried(text: str) -> str:
+    """What pydantic has no JSON Schema for, out of "Cannot generate a JsonSchema for core_schema.CallableSchema"."""
+    text = text.removeprefix("Cannot generate a JsonSchema for ").removeprefix("core_schema.")
+    if text.startswith("CallableSchema"):
+        return "a function"
+    named = re.search(r"\((<.+>)\)", text)
+    return _type_name(named.group(1)) if named else text
+
+
+def _type_name(text: str) -> str:
+    match = re.fullmatch(r"<(?:class|enum|built-in function) '?([^'>]+)'?>", text)
+    return match.group(1) if match else re.sub(r" at 0x[0-9a-f]+", "", text)

@@ -1,0 +1,341 @@
+"""The neutral JSON Schema (draft 2020-12) of a tool's arguments: closed, without titles, true to the validator.
+
+pydantic's own generator describes some types more loosely, or more tightly, than its validator takes them. Here the
+description is brought in line; where JSON Schema alone cannot do that, the generator notes which `Doubts` remain, and
+`judged` has arguments judged by the schema as well.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
+from pydantic_core import PydanticSerializationError, core_schema
+
+from toolsmith._derive.enum_docs import member_docs
+from toolsmith._derive.exactly import Exactly
+from toolsmith._derive.tags import require_tags
+
+Json = dict[str, Any]
+
+_INT_KEY = r"^(0|-?[1-9][0-9]*)$"
+# Of finite numbers only, so that "1e999" does not arrive as infinity.
+_FLOAT = r"(0|[1-9][0-9]{0,199})(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?"
+_FLOAT_KEY = rf"^-?{_FLOAT}$"
+_COMPLEX = rf"^([+-]?{_FLOAT}|[+-]?({_FLOAT})?[jJ]|[+-]?{_FLOAT}[+-]({_FLOAT})?[jJ])$"
+
+
+@dataclass(slots=True)
+class Doubts:
+    """Where pydantic's strict mode and the schema part ways.
+
+    Attributes:
+        always: the validator takes what the schema does not: judge each call by the schema too.
+        booleans: only `true` where 1 is meant, or the like: judge the calls in which a boolean occurs.
+        lax: a validator of the author's own runs before pydantic's; strict mode would then refuse text for dates and
+            arrays for sets. The schema is as strict, so let the schema be.
+        open: a model that takes extra keys lies within; forbidding them on all models would close it.
+        json: a string that holds JSON lies within (`Json[...]`); pydantic reads NaN and infinities in it.
+    """
+
+    always: bool = False
+    booleans: bool = False
+    lax: bool = False
+    open: bool = False
+    json: bool = False
+
+    def __bool__(self) -> bool:
+        return self.always or self.booleans or self.lax or self.open or self.json
+
+
+class NeutralSchema(GenerateJsonSchema):
+    """Generates one neutral schema; `doubts` says afterwards what it could not settle."""
+
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default", "skipped-discriminator"}  # noqa: RUF012
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.doubts = Doubts()
+        self.models: list[type[BaseModel]] = []
+        self._exact = 0
+        self._documented: dict[str, str] = {}
+        self._in_words = False
+        self._tagged = False
+
+    def build_schema_type_to_method(self) -> Any:
+        # The same table as pydantic's, which looks all names up anew for each schema.
+        if not _methods:
+            made = cast("dict[Any, Any]", super().build_schema_type_to_method())
+            _methods.update((kind, method.__name__) for kind, method in made.items())
+        return {kind: getattr(self, name) for kind, name in _methods.items()}
+
+    @property
+    def mode(self) -> JsonSchemaMode:
+        return "validation"  # what comes in; a model may ask to be described as what goes out
+
+    def generate(self, schema: Any, mode: Any = "validation") -> Json:
+        made = super().generate(schema, mode)
+        for name, definition in made.get("$defs", {}).items():
+            # pydantic gives an enum its title and description last of all.
+            title = definition.get("title", "")
+            if "enum" in definition and title and name.endswith(title):
+                del definition["title"]
+                if said := self._documented.get(title):
+                    general = definition.get("description")
+                    definition["description"] = f"{general}\n{said}" if general else said
+        if self._in_words:
+            _tell_defaults(made)
+        if self._tagged:
+            require_tags(made)
+        return made
+
+    def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> Json:
+        self._tagged = True
+        return super().tagged_union_schema(schema)
+
+    def sort(self, value: Json, parent_key: str | None = None) -> Json:
+        return value
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    # ---- objects: closed, unless their author opened them
+
+    def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> Json:
+        return self._closed(super().typed_dict_schema(schema), schema.get("cls"))
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> Json:
+        return self._closed(super().dataclass_schema(schema), schema["cls"])
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> Json:
+        made = super().model_schema(schema)
+        if hasattr(schema["cls"], "__pydantic_complete__"):
+            self.models.append(schema["cls"])
+        config = schema["cls"].model_config
+        if config.get("populate_by_name") or config.get("validate_by_name"):
+            self.doubts.always = True  # the schema names the alias only
+        return self._closed(made, schema["cls"])
+
+    def _closed(self, made: Json, cls: type[Any] | None) -> Json:
+        if cls is not None:
+            config: dict[str, Any] = (
+                getattr(cls, "model_config", None) or getattr(cls, "__pydantic_config__", None) or {}
+            )
+            if made.get("title") == cls.__name__ and not config.get("title"):
+                del made["title"]
+        if made.get("type") == "object" and "properties" in made:
+            if made.get("additionalProperties", False) is False:
+                made["additionalProperties"] = False
+            else:
+                self.doubts.open = True
+        return made
+
+    def typed_dict_field_schema(self, schema: core_schema.TypedDictField) -> Json:
+        self._note_alias(schema)
+        return super().typed_dict_field_schema(schema)
+
+    def model_field_schema(self, schema: core_schema.ModelField) -> Json:
+        self._note_alias(schema)
+        return super().model_field_schema(schema)
+
+    def dataclass_field_schema(self, schema: core_schema.DataclassField) -> Json:
+        self._note_alias(schema)
+        return super().dataclass_field_schema(schema)
+
+    def _note_alias(self, schema: Any) -> None:
+        if isinstance(schema.get("validation_alias"), list):
+            self.doubts.always = True  # AliasChoices: the schema names the first one only
+
+    def named_tuple_schema(self, schema: core_schema.NamedTupleSchema) -> Json:
+        # The validator takes an object, which tells a model the names, and an array as well.
+        array = super().named_tuple_schema(schema)
+        names = [f["name"] for f in schema["fields"]]
+        named: Json = {"type": "object", "properties": dict(zip(names, array.get("prefixItems", ()), strict=True))}
+        if required := names[: array.get("minItems", 0)]:
+            named["required"] = required
+        named["additionalProperties"] = False
+        return {"anyOf": [named, array]}
+
+    # ---- values
+
+    def enum_schema(self, schema: core_schema.EnumSchema) -> Json:
+        cls = cast("type[enum.Enum]", schema["cls"])
+        made = super().enum_schema(schema)
+        if schema.get("missing") is not None:
+            self.doubts.always = True
+        self._note_numbers(made["enum"])
+        if docs := member_docs(cls):
+            self._documented[cls.__name__] = "\n".join(f"{v}: {docs[n]}" for n, v in _values(cls) if n in docs)
+        return made
+
+    def literal_schema(self, schema: core_schema.LiteralSchema) -> Json:
+        if any(isinstance(v, bytes) for v in schema["expected"]):
+            return self.handle_invalid_for_json_schema(schema, "bytes in a Literal")
+        made = super().literal_schema(schema)
+        self._note_numbers(made["enum"] if "enum" in made else [made["const"]])
+        return made
+
+    def _note_numbers(self, values: list[Any]) -> None:
+        if self._exact:
+            return
+        if any(isinstance(v, bool) for v in values):
+            self.doubts.always = True
+        elif any(isinstance(v, (int, float)) for v in values):
+            self.doubts.booleans = True
+
+    def set_schema(self, schema: core_schema.SetSchema) -> Json:
+        return self._unordered(super().set_schema(schema))
+
+    def frozenset_schema(self, schema: core_schema.FrozenSetSchema) -> Json:
+        return self._unordered(super().frozenset_schema(schema))
+
+    def _unordered(self, made: Json) -> Json:
+        """Duplicates merge, so that they are no error; but where items are counted, merged ones would count twice."""
+        if "minItems" in made or "maxItems" in made:
+            self.doubts.always = True
+        else:
+            made.pop("uniqueItems", None)
+        return made
+
+    def dict_schema(self, schema: core_schema.DictSchema) -> Json:
+        return self._keyed(super().dict_schema(schema), schema)
+
+    def ordered_dict_schema(self, schema: core_schema.OrderedDictSchema) -> Json:
+        return self._keyed(super().ordered_dict_schema(schema), schema)
+
+    def counter_schema(self, schema: core_schema.CounterSchema) -> Json:
+        return self._keyed(super().counter_schema(schema), schema)
+
+    def _keyed(self, made: Json, schema: Any) -> Json:
+        """Say what keys look like where they are more than text: pydantic reads "01", " 1" and "1.0" as the key 1."""
+        for pattern, held in made.pop("patternProperties", {}).items():
+            # pydantic leaves an object open to the keys that do not match, which its validator refuses.
+            made["propertyNames"] = {**made.get("propertyNames", {}), "pattern": pattern}
+            if held:
+                made["additionalProperties"] = held
+        keys: Any = schema.get("keys_schema") or {"type": "any"}
+        while keys["type"] == "function-after":  # takes less than the schema says, never more
+            keys = keys["schema"]
+        kind: str = keys["type"]
+        if kind in {"any", "str"}:
+            return made
+        if kind == "int":
+            made["propertyNames"] = {"pattern": _INT_KEY}
+        elif kind in {"float", "decimal"}:
+            made["propertyNames"] = {"pattern": _FLOAT_KEY}
+        elif kind == "complex":
+            made["propertyNames"] = {"pattern": _COMPLEX}
+        elif kind == "bool":
+            made["propertyNames"] = {"enum": ["true", "false"]}
+        elif kind == "enum":
+            made["propertyNames"] = {"enum": [str(_json_key(m.value)) for m in keys["members"]]}
+        self.doubts.always = True
+        return made
+
+    def complex_schema(self, schema: core_schema.ComplexSchema) -> Json:
+        self.doubts.always = True
+        return {"type": "string", "pattern": _COMPLEX}
+
+    def json_schema(self, schema: core_schema.JsonSchema) -> Json:
+        self.doubts.json = True
+        return super().json_schema(schema)
+
+    def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> Json:
+        return self.handle_invalid_for_json_schema(schema, "a class")
+
+    # ---- validators of somebody's own
+
+    def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> Json:
+        if isinstance(schema["function"]["function"], Exactly):
+            self._exact += 1
+            try:
+                return super().function_before_schema(schema)
+            finally:
+                self._exact -= 1
+        self._note_validator(schema["function"]["function"])
+        return super().function_before_schema(schema)
+
+    def function_wrap_schema(self, schema: core_schema.WrapValidatorFunctionSchema) -> Json:
+        self._note_validator(schema["function"]["function"])
+        return super().function_wrap_schema(schema)
+
+    def _note_validator(self, function: Callable[..., Any]) -> None:
+        if not (getattr(function, "__module__", None) or "").startswith("pydantic."):
+            self.doubts.lax = True
+
+    # ---- defaults
+
+    def encode_default(self, dft: Any) -> Any:
+        if dft is None or type(dft) in {str, int, bool}:
+            return dft
+        if words := words_for(dft):
+            self._in_words = True
+            return _Words(words)
+        encoded = super().encode_default(dft)
+        if not is_finite(encoded):
+            raise PydanticSerializationError("not JSON")
+        return encoded
+
+
+_methods: dict[Any, str] = {}
+
+
+class _Words(str):
+    """Stands where a default would, until descriptions are complete: pydantic adds a field's own last of all."""
+
+    __slots__ = ()
+
+
+def _tell_defaults(node: Any) -> None:
+    """Move defaults that are words to where words belong."""
+    if isinstance(node, dict):
+        schema = cast("Json", node)
+        if isinstance(words := schema.get("default"), _Words):
+            del schema["default"]
+            schema["description"] = sentences(schema.get("description", ""), str(words))
+        for value in schema.values():
+            _tell_defaults(value)
+    elif isinstance(node, list):
+        for item in cast("list[Any]", node):
+            _tell_defaults(item)
+
+
+def words_for(default: Any) -> str:
+    """A default that is no JSON, in words; "" where there is nothing to say."""
+    if isinstance(default, float) and not math.isfinite(default):
+        word = "not a number" if math.isnan(default) else "infinity" if default > 0 else "minus infinity"
+        return f"Default: {word}."
+    return ""
+
+
+def sentences(first: str, second: str) -> str:
+    """Two remarks in a row."""
+    if not first:
+        return second
+    return f"{first}{'' if first[-1] in '.!?:' else '.'} {second}"
+
+
+def is_finite(value: Any) -> bool:
+    """Whether plain JSON data is free of NaN and infinities, which JSON has no words for."""
+    match value:
+        case float():
+            return math.isfinite(value)
+        case dict():
+            return all(is_finite(v) for v in cast("dict[Any, Any]", value).values())
+        case list():
+            return all(is_finite(v) for v in cast("list[Any]", value))
+        case _:
+            return True
+
+
+def _values(cls: type[enum.Enum]) -> list[tuple[str, Any]]:
+    return [(m.name, m.value) for m in cls]
+
+
+def _json_key(value: Any) -> Any:
+    return ("true" if value else "false") if isinstance(value, bool) else value

@@ -1,0 +1,189 @@
+"""Which calls of a turn may run: budget, name, permission, arguments. One that may not is answered with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from toolsmith._calls.job import Job
+from toolsmith._calls.settle import Settled, exposed
+from toolsmith._run.budget import Around
+from toolsmith._run.steps import Take
+from toolsmith.events import ArgumentsRepaired, ToolCallReady, ToolProgress
+from toolsmith.messages import ToolCall, ToolResult
+from toolsmith.tool import RunContext
+
+if TYPE_CHECKING:
+    from toolsmith._run.budget import Left, Order, Over, Told
+    from toolsmith._run.loop import Conversation
+    from toolsmith._run.steps import Step
+    from toolsmith._run.turn import Turn
+    from toolsmith.tool import Tool
+
+FEW: Final = 2
+"""The model is told how many calls are left when it is no more than these."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """Why a call is not run. `counts` says whether the fault is the call's own, and no limit's."""
+
+    text: str
+    counts: bool
+
+
+def admit(talk: Conversation, turn: Turn) -> Generator[Step, Any, list[Job]]:
+    """The calls of a turn that may run, as jobs, in the model's order; all others are answered."""
+    calls = turn.open()
+    told = yield from _ask_counters(talk, [call for _, call in calls])
+    verdicts = [_permit(talk, call, said) for (_, call), said in zip(calls, told, strict=True)]
+    tell_left(talk, turn)
+    jobs: list[Job] = []
+    for (index, call), verdict in zip(calls, verdicts, strict=True):
+        if talk.emit is not None:
+            talk.emit(ToolCallReady(call))
+        if isinstance(verdict, _Refusal):
+            turn.refuse(index, verdict.text, counts=verdict.counts)
+            continue
+        # While earlier calls of the turn are still to be run, they may change what is known of this one.
+        if not jobs and turn.stop_if_too_often(index):
+            continue
+        if (job := prepare(talk, turn, index, call, verdict)) is not None:
+            jobs.append(job)
+    return jobs
+
+
+def _ask_counters(talk: Conversation, calls: Sequence[ToolCall]) -> Generator[Step, Any, list[Told]]:
+    """Take from the counters that are shared with other runs, for each call."""
+    if not any(budget.limits.shared is not None for budget in talk.budget.chain()):
+        return [()] * len(calls)
+    orders = [talk.budget.orders(_callable(talk, call.name)) for call in calls]
+    answers: list[Sequence[int | None] | None] = yield Take(tuple(o for row in orders for o in row if o is not None))
+    given = iter(answers)
+    return [[_named(order, next(given) if order is not None else ()) for order in row] for row in orders]
+
+
+def _named(order: Order | None, answer: Sequence[int | None] | None) -> Mapping[str, int | None] | None:
+    if order is None or answer is None:
+        return {} if order is None else None
+    return {name: left for (name, _), left in zip(order[1], answer, strict=False)}
+
+
+def _callable(talk: Conversation, name: str) -> Tool[..., Any] | None:
+    """The tool of a name, if it is there and may be called in this run."""
+    if name not in talk.tools or (talk.allowed is not None and name not in talk.allowed):
+        return None
+    return talk.tools.get(name)
+
+
+def _permit(talk: Conversation, call: ToolCall, told: Told) -> Tool[..., Any] | _Refusal:
+    """The tool of a call, if it may be called at all."""
+    say, name = talk.feedback, call.name
+    if (over := talk.budget.take_call(told)) is not None:
+        return _Refusal(_over(talk, name, over, ()), counts=False)
+    if name not in talk.tools:
+        return _Refusal(say.unknown_tool(name, [t.name for t in talk.tools]), counts=True)
+    if talk.allowed is not None and name not in talk.allowed:
+        return _Refusal(say.not_allowed(name, [t.name for t in talk.tools if t.name in talk.allowed]), counts=True)
+    tool = talk.tools.get(name)
+    if (over := talk.budget.take_tool_call(tool, told)) is not None:
+        return _Refusal(_over(talk, name, over, _members(talk, tool) if over.what == "group" else [name]), counts=False)
+    return tool
+
+
+def _members(talk: Conversation, tool: Tool[..., Any]) -> list[str]:
+    """The names of the tools in a tool's group."""
+    return [t.name for t in talk.tools if t.options.group == tool.options.group]
+
+
+def _over(talk: Conversation, name: str, over: Over, tools: Sequence[str]) -> str:
+    say, counter = talk.feedback, over.counter
+    if not over.counted:
+        return say.not_counted(name)
+    if counter is not None:
+        return say.shared_limit(name, tools, over.limit, counter.seconds_left())
+    match over.what:
+        case "run":
+            return say.run_limit(name, over.limit)
+        case "tool":
+            return say.tool_limit(name, over.limit)
+        case "group":
+            return say.group_limit(name, tools, over.limit)
+
+
+def tell_left(talk: Conversation, turn: Turn) -> None:
+    """Tell of each limit that is all but used up, once a turn: with the last of the calls that took from it."""
+    found: dict[tuple[str, str], tuple[int, Left, Tool[..., Any] | None]] = {}
+    for index, call in turn.open():
+        tool = _callable(talk, call.name)
+        least: dict[str, Left] = {}
+        for left in talk.budget.lefts(tool):
+            if left.what not in least or left.left < least[left.what].left:
+                least[left.what] = left
+        for what, left in least.items():
+            whose = {"run": "", "tool": call.name, "group": (tool and tool.options.group) or ""}[what]
+            if 0 < left.left <= FEW and left.left < left.limit:
+                found[what, whose] = (index, left, tool)
+    for what in ("tool", "group", "run"):
+        for index, left, tool in (told for (whose, _), told in found.items() if whose == what):
+            turn.remark(index, _left(talk, left, tool))
+
+
+def _left(talk: Conversation, left: Left, tool: Tool[..., Any] | None) -> str:
+    say = talk.feedback
+    if left.what == "run" or tool is None:
+        return say.left_of_run(left.left, left.limit, shared=left.shared)
+    tools = [tool.name] if left.what == "tool" else _members(talk, tool)
+    return say.left_of_tools(tools, left.left, left.limit, shared=left.shared)
+
+
+def prepare(talk: Conversation, turn: Turn, index: int, call: ToolCall, tool: Tool[..., Any]) -> Job | None:
+    """The job for a call, if its arguments are what the tool takes; else the call is refused."""
+    checked = tool.check(call.arguments, talk.offered.get(tool.name), feedback=talk.feedback)
+    if checked.error is not None:
+        error, exception = checked.error, checked.exception
+        if exception is not None and talk.expose_errors:
+            error = talk.feedback.check_crashed(tool.name, checked.reference, exposed(exception))
+        settled = Settled(ToolResult(False, error=error), exception, checked.reference)
+        return turn.note(index, settled, 0.0, ran=False)
+    if checked.notes and talk.emit is not None:
+        talk.emit(ArgumentsRepaired(call, checked.notes))
+    return Job(
+        call=call,
+        tool=tool,
+        values=checked.values,
+        notes=checked.notes,
+        context=_context(talk, tool, call) if tool.takes_context else None,
+        timeout=talk.budget.timeout(tool),
+        report=_reporter(talk, call),
+        index=index,
+    )
+
+
+def _context(talk: Conversation, tool: Tool[..., Any], call: ToolCall) -> RunContext[Any]:
+    return RunContext(
+        deps=talk.deps,
+        tool_name=tool.name,
+        tool_call_id=call.id,
+        attempt=talk.budget.by_tool[tool.name],
+        calls_left=talk.budget.calls_left(tool),
+        deadline=talk.budget.deadline,
+        usage=talk.budget.usage,
+        around=Around(talk.budget, talk.approve),
+    )
+
+
+def _reporter(talk: Conversation, call: ToolCall) -> Callable[[Any], None] | None:
+    emit = talk.emit
+    if emit is None:
+        return None
+    return lambda progress: emit(ToolProgress(call.id, call.name, progress))
+
+
+def callable_tools(talk: Conversation) -> list[str]:
+    """The names of the tools that can still be called."""
+    if talk.closing is not None or talk.budget.spent() is not None:
+        return []
+    allowed = [t for t in talk.tools if talk.allowed is None or t.name in talk.allowed]
+    return [t.name for t in allowed if talk.budget.calls_left(t) != 0]

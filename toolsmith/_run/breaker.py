@@ -1,0 +1,168 @@
+"""Breaks loops: remembers calls that fail, or find nothing, again and again in the same way. Pure; it does no I/O.
+
+The same call is the same tool with arguments that are equal as JSON: the order of names, spaces, the spelling of a
+number or a character make no difference. Two such calls in a row with the same failure are enough: a third would most
+likely end the same way and is not to be run. Other calls in between do not matter, so that A-B-A-B is seen too, unless
+one of them may have changed something: the success of another tool that is not `read_only`, or of the same tool with
+other arguments and something to show for it. Then all counts begin anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from hashlib import blake2b
+from typing import Any, Final, NamedTuple, cast
+
+from toolsmith._arguments.jsontext import Exact, Parsed, parse
+
+MOST: Final = 2
+"""How often in a row the same call may end in the same way before it is not run any more."""
+
+EMPTY: Final = ""
+"""Stands for a failure where there was none, but an empty result."""
+
+
+class Key(NamedTuple):
+    """What makes two calls the same.
+
+    Attributes:
+        tool: its name.
+        arguments: a digest of them.
+    """
+
+    tool: str
+    arguments: str
+
+
+def key_of(tool: str, arguments: str) -> Key:
+    """The key of a call.
+
+    Args:
+        tool: its name.
+        arguments: JSON text as the model wrote it; what is no JSON is equal to itself only.
+    """
+    try:
+        parsed = parse(arguments)
+        if isinstance(parsed, Parsed) and isinstance(parsed.value, str):
+            parsed = parse(parsed.value)  # some models encode their arguments twice
+        text = arguments
+        if isinstance(parsed, Parsed):
+            text = json.dumps(_canonical(parsed.value), sort_keys=True, separators=(",", ":"))
+    except RecursionError:
+        text = arguments
+    return Key(tool, _digest(text))
+
+
+def _canonical(value: Any) -> Any:
+    """Parsed JSON in which equal numbers are equal texts, and no number is equal to another kind of value."""
+    match value:
+        case dict():
+            return {k: _canonical(v) for k, v in cast("dict[str, Any]", value).items()}
+        case list():
+            return [_canonical(v) for v in cast("list[Any]", value)]
+        case float():
+            exact = Decimal(value.text if isinstance(value, Exact) else repr(value))
+            # As a name no arguments have: a number in quotes is not a number.
+            whole = exact.is_finite() and exact == exact.to_integral_value()
+            return int(exact) if whole else {"\0number": str(exact.normalize())}
+        case _:
+            return value
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Strike:
+    """How a call ended the last time, and how often in a row."""
+
+    failure: str
+    times: int
+
+
+@dataclass(slots=True)
+class Breaker:
+    """The calls of a run that failed, or found nothing, since something changed.
+
+    Attributes:
+        strikes: by call, how it ended.
+        warned: by tool, how often the model was told that a call ended as it did before.
+        stopped: by tool, how many calls were not run for that reason.
+    """
+
+    strikes: dict[Key, Strike] = field(default_factory=dict[Key, Strike])
+    warned: Counter[str] = field(default_factory=Counter[str])
+    stopped: Counter[str] = field(default_factory=Counter[str])
+
+    def knows(self, tool: str) -> bool:
+        """Whether any call of a tool has a strike."""
+        return any(key.tool == tool for key in self.strikes)
+
+    def times(self, key: Key) -> int:
+        """How often in a row a call has ended in the same bad way."""
+        strike = self.strikes.get(key)
+        return 0 if strike is None else strike.times
+
+    def found_nothing(self, key: Key) -> bool:
+        """Whether the bad way was an empty result."""
+        strike = self.strikes.get(key)
+        return strike is not None and strike.failure == EMPTY
+
+    def failed(self, key: Key, failure: str) -> int:
+        """Note that a call failed, or (`EMPTY`) found nothing.
+
+        Returns:
+            How often in a row it has ended in this way, this time included.
+        """
+        told = failure and _digest(failure)
+        strike = self.strikes.get(key)
+        times = strike.times + 1 if strike is not None and strike.failure == told else 1
+        self.strikes[key] = Strike(told, times)
+        if times >= MOST:
+            self.warned[key.tool] += 1
+        return times
+
+    def succeeded(self, key: Key) -> None:
+        """Note that a call gave what it should."""
+        self.strikes.pop(key, None)
+
+    def changed(self, key: Key, *, empty: bool) -> None:
+        """Note the success of a call that may have changed something, so that others may end otherwise now.
+
+        Args:
+            key: of the call; its own strikes are left to `failed` and `succeeded`.
+            empty: it had nothing to show. A search that finds nothing does not make another search find something.
+        """
+        self.strikes = {k: strike for k, strike in self.strikes.items() if k == key or (empty and k.tool == key.tool)}
+
+    def stop(self, key: Key) -> int:
+        """Note that a call is not run; how often it has ended in the same way."""
+        self.stopped[key.tool] += 1
+        return self.times(key)
+
+    # ---- kept while a run waits for a person
+
+    def copy(self) -> Breaker:
+        """The same, to go on from."""
+        return Breaker(dict(self.strikes), self.warned.copy(), self.stopped.copy())
+
+    def dump(self) -> dict[str, Any]:
+        """As JSON data, for `load`."""
+        strikes = [[*key, strike.failure, strike.times] for key, strike in self.strikes.items()]
+        return {"strikes": strikes, "warned": dict(self.warned), "stopped": dict(self.stopped)}
+
+    @classmethod
+    def load(cls, data: Mapping[str, Any]) -> Breaker:
+        """What `dump` gave.
+
+        Raises:
+            KeyError, TypeError, ValueError: this is none of that.
+        """
+        rows: Sequence[tuple[str, str, str, int]] = data["strikes"]
+        strikes = {Key(tool, args): Strike(failure, times) for tool, args, failure, times in rows}
+        return cls(strikes, Counter(data["warned"]), Counter(data["stopped"]))

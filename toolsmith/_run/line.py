@@ -1,0 +1,182 @@
+"""The line to the model for one run: which provider, the tools as it was offered them, the history in its bytes.
+
+Each message is encoded once, when it is first sent; a request is a join of ready bytes. When a model fails for good,
+the line goes over to the next one and encodes the history anew for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from toolsmith.errors import ErrorCategory, ProviderError
+from toolsmith.events import Event, ModelSwitched, RequestRetried, StrictDemoted
+from toolsmith.messages import Message, Reply, Request
+
+if TYPE_CHECKING:
+    from toolsmith._run.loop import Conversation
+    from toolsmith._run.steps import Ask
+    from toolsmith.approvals import Approve
+    from toolsmith.dialects import Offered
+    from toolsmith.providers import Provider
+    from toolsmith.tool import Tool
+
+FAILOVER: frozenset[ErrorCategory] = frozenset(
+    {"rate_limit", "quota", "overloaded", "server", "timeout", "connection", "auth", "not_found", "bad_response"}
+)
+"""Failures that another model may not have. A bad request or a full context would most likely fail there too."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Offer:
+    """A registry as one service is told of it: planned and encoded once."""
+
+    offered: Mapping[str, Offered]
+    tools: bytes
+
+
+class Offers:
+    """Keeps what was planned and encoded, so that 1,000 runs of an agent encode its tools once."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[object, ...], Offer] = {}
+
+    def get(self, provider: Provider, tools: Sequence[Tool[..., Any]], demoted: frozenset[str] = frozenset()) -> Offer:
+        """The offer for a provider.
+
+        Raises:
+            DefinitionError: a tool with `strict=True` has no strict form on this service.
+        """
+        key = (provider.api, provider.service.name, demoted, *tools)
+        offer = self._kept.get(key)
+        if offer is None:
+            offer = self._kept[key] = _make_offer(provider, tools, demoted)
+        return offer
+
+
+def _make_offer(provider: Provider, tools: Sequence[Tool[..., Any]], demoted: frozenset[str]) -> Offer:
+    from toolsmith.dialects import plan
+
+    chosen = plan([(t.spec, t.options.strict) for t in tools], provider.service, demoted=demoted)
+    encoded = provider.encode_tools(chosen) if chosen else b""
+    return Offer({o.spec.name: o for o in chosen}, encoded)
+
+
+@dataclass(slots=True, eq=False)
+class Line:
+    """What a driver needs to ask the model.
+
+    Attributes:
+        providers: in the order they are to be tried; never empty.
+        emit: takes events; None where nobody listens.
+        approve: decides about calls that need a person's word; None leaves them open.
+    """
+
+    conversation: Conversation
+    providers: Sequence[Provider]
+    offers: Offers
+    instructions: str
+    settings: Mapping[str, Any]
+    parallel: bool | None = None
+    emit: Callable[[Event], None] | None = None
+    approve: Approve | None = None
+    _settings: Mapping[str, Any] | None = None
+    _at: int = 0
+    _demoted: frozenset[str] = frozenset()
+    _encoded: list[bytes] = field(default_factory=list[bytes])
+    _offer: Offer | None = None
+    _answered: bool = False
+    _read: Any = None
+
+    @property
+    def provider(self) -> Provider:
+        """The one in use."""
+        return self.providers[self._at]
+
+    def body(self, ask: Ask, *, stream: bool) -> bytes:
+        """The next request, ready to send."""
+        provider, encoded = self.provider, self._encoded
+        offer = self._offer or self._make_offer()
+        for message in self.conversation.history[len(encoded) :]:
+            encoded.append(self._encode(message))
+        request = Request(
+            self.instructions,
+            offer.tools,
+            [item for item in encoded if item],
+            ask.tool_choice,
+            self.parallel,
+            self.settings if self._settings is None else self._settings,
+        )
+        return provider.encode_request(request, stream=stream)
+
+    def _make_offer(self) -> Offer:
+        """Tell the conversation how its tools, and its answer, are put to the provider in use."""
+        talk, provider = self.conversation, self.provider
+        tools: Sequence[Tool[..., Any]] = tuple(talk.tools)
+        self._settings, talk.answer_form = None, None
+        if talk.output is not None:
+            form = self.offers.get(provider, [talk.output.tool]).offered[talk.output.tool.name]
+            asked = provider.answer_settings(form, self.settings)
+            if asked is None:
+                tools = (*tools, talk.output.tool)
+            else:
+                self._settings, talk.answer_form = asked, form
+        self._offer = self.offers.get(provider, tools, self._demoted)
+        talk.offered = self._offer.offered
+        # The history is encoded after this, and anew where the offer is made anew.
+        self._encoded.clear()
+        self._read = blake2b(digest_size=16)
+        for part in (provider.name.encode(), self.instructions.encode(), self._offer.tools):
+            self._read.update(len(part).to_bytes(8) + part)
+        return self._offer
+
+    def _encode(self, message: Message) -> bytes:
+        """A message's bytes; without what is bound to other bytes than those it now stands behind."""
+        native = message.native
+        if native is not None and native.api == self.provider.api and native.prefix != self._read.hexdigest():
+            message = replace(message, native=self.provider.unbound(native))
+        item = self.provider.encode_message(message)
+        self._read.update(item)
+        return item
+
+    def answered(self, reply: Reply) -> Reply:
+        """A request succeeded: the tool list must keep its bytes from now on, and the reply knows what it follows."""
+        self._answered = True
+        native = reply.message.native
+        if native is None:
+            return reply
+        bound = replace(native, prefix=self._read.hexdigest())
+        return replace(reply, message=replace(reply.message, native=bound))
+
+    def recover(self, error: ProviderError) -> bool:
+        """Try to make the next attempt better; False where there is nothing left to try."""
+        if error.category == "grammar" and not self._answered and not self._demoted:
+            return self._demote()
+        in_time = not self.conversation.budget.out_of_time
+        if error.category in FAILOVER and self._at + 1 < len(self.providers) and in_time:
+            self._at += 1
+            self._offer, self._demoted, self._answered = None, frozenset(), False
+            if self.emit is not None:
+                self.emit(ModelSwitched(self.providers[self._at - 1].name, self.provider.name, error))
+            return True
+        return False
+
+    def _demote(self) -> bool:
+        from toolsmith.dialects import heaviest
+
+        assert self._offer is not None
+        free = {t.name for t in self.conversation.tools if t.options.strict is None}
+        names = [n for n in heaviest(tuple(self._offer.offered.values())) if n in free]
+        if not names:
+            return False
+        self._demoted, self._offer = frozenset(names), None
+        if self.emit is not None:
+            self.emit(StrictDemoted(self.provider.name, tuple(names)))
+        return True
+
+    def retried(self, error: Exception, attempt: int, wait: float) -> None:
+        """A request failed in a way that may pass; it is sent again after `wait` seconds."""
+        if self.emit is not None:
+            self.emit(RequestRetried(self.provider.name, error, attempt, wait))

@@ -1,0 +1,314 @@
+"""The run as a generator: it says what it wants from the world (`Ask` a model, `Invoke` jobs) and is sent the answers.
+
+It does no I/O and never waits; a driver does both (`drive`). Whatever happens, each tool call that stands in the
+history has exactly one result, in the model's order: calls that were refused, cut off, cancelled or late as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from toolsmith import approvals
+from toolsmith._calls.settle import Settled
+from toolsmith._feedback import FEEDBACK, Feedback
+from toolsmith._run.admission import admit, callable_tools, prepare, tell_left
+from toolsmith._run.breaker import Breaker
+from toolsmith._run.result import StopReason, ToolRecord
+from toolsmith._run.steps import Ask, Decide, Decision, Ending, Invoke, Step, stages
+from toolsmith._run.turn import Turn
+from toolsmith.approvals import Pending, PendingCall
+from toolsmith.errors import OutputError, ProviderError
+from toolsmith.events import ApprovalNeeded, Event, LimitReached
+from toolsmith.messages import Message, Reply, Text, ToolResult
+
+if TYPE_CHECKING:
+    from toolsmith._calls.job import Job
+    from toolsmith._run.budget import Budget
+    from toolsmith._run.output import Output
+    from toolsmith.approvals import Approve
+    from toolsmith.dialects import Offered
+    from toolsmith.registry import ToolRegistry
+
+MAX_PAUSES = 20
+"""Turns in a row that a service may pause before the run ends; each is a full request."""
+
+MAX_MISFITS = 3
+"""Answers that do not fit `output_type` before the run fails."""
+
+
+@dataclass(slots=True, eq=False)
+class Conversation:
+    """The state of one run. `steps()` is the run itself.
+
+    Attributes:
+        tools: what the model may call.
+        history: grows by each message; append-only.
+        offered: by tool name, how it was offered to the model now in use; the driver fills it before the first `Ask`.
+        output: what the answer has to be; None for text.
+        answer_form: how the service was told of `output`, where it holds the answer itself to the schema; filled by the
+            driver. None where the model answers by a tool instead.
+        tool_choice: for the first request only: a model forced each time could never answer.
+        allowed: the tools that may be called, None for all; the tool list stays as it is.
+        emit: takes events; None where nobody listens.
+        approve: decides about calls that need a person's word; handed on to runs inside this one.
+        expose_errors: the model is shown the text of exceptions.
+        breaker: what has failed before.
+        closing: why the last turn is on; None before it.
+    """
+
+    tools: ToolRegistry
+    budget: Budget
+    history: list[Message]
+    offered: Mapping[str, Offered] = field(default_factory=dict[str, "Offered"])
+    output: Output | None = None
+    answer_form: Offered | None = None
+    tool_choice: str = "auto"
+    allowed: Collection[str] | None = None
+    emit: Callable[[Event], None] | None = None
+    deps: Any = None
+    feedback: Feedback = FEEDBACK
+    approve: Approve | None = None
+    expose_errors: bool = False
+    breaker: Breaker = field(default_factory=Breaker)
+    records: list[ToolRecord] = field(default_factory=list[ToolRecord])
+    closing: StopReason | None = None
+    _cut_off: bool = False
+    _pauses: int = 0
+    _misfits: int = 0
+
+    def steps(self, waiting: Pending | None = None, decisions: Sequence[Decision] = ()) -> Generator[Step, Any, Ending]:
+        """Run to the end; or on from where calls waited for a person, with what was decided.
+
+        Raises:
+            RunError: whatever the driver throws in, and `OutputError`; the history is valid then too.
+        """
+        self.budget.start()
+        if waiting is not None:
+            ending = yield from self._go_on(waiting, decisions)
+            if ending is not None:
+                return ending
+        while True:
+            if self.budget.out_of_time:
+                return self._out_of_time()
+            if self.closing is None and (over := self.budget.spent()) is not None:
+                self._close(over)
+            self.budget.turns += 1
+            try:
+                reply: Reply = yield Ask(self._choice(), self.budget.deadline)
+            except ProviderError as error:
+                if error.category == "timeout" and self.budget.out_of_time:
+                    return self._out_of_time()
+                raise
+            self.budget.charge(reply.usage)
+            self.history.append(reply.message)
+            turn = self._turn(reply)
+            jobs, ending = yield from self._consider(turn)
+            if jobs:
+                ending = yield from self._act(turn, jobs)
+            if ending is None or ending.pending is None:
+                turn.close(self.history, self.records)
+            if ending is None and turn.misfit is not None:
+                self._misfit(turn.misfit, told=bool(turn.calls))
+            if ending is not None:
+                return ending
+
+    # ---- what a reply asks for
+
+    def _consider(self, turn: Turn) -> Generator[Step, Any, tuple[list[Job], Ending | None]]:
+        """What to run now, and the ending, if this reply is the last one."""
+        reply, calls = turn.reply, turn.calls
+        self._pauses = self._pauses + 1 if reply.stop == "pause" else 0
+        if reply.stop == "tool_calls" and (final := self._final_call(turn)) is not None:
+            return [], final
+        match reply.stop:
+            case "tool_calls" if calls and self.closing is None:
+                with self._kept_valid(turn):
+                    jobs = yield from admit(self, turn)
+                return jobs, None
+            case "pause" if not calls and self._pauses < MAX_PAUSES:
+                return [], None
+            case "length" if calls and not self._cut_off and self.closing is None:
+                self._cut_off = True
+                for index, call in enumerate(calls):
+                    turn.refuse(index, self.feedback.cut_off(call.name, len(call.arguments)), counts=False)
+                return [], None
+            case "end" | "tool_calls":
+                turn.refuse_open(self.feedback.not_run)
+                return [], self._ended(turn)
+            case "pause":
+                reason: StopReason = "unknown"
+            case "length" | "context" | "refusal" | "filter" | "error" | "unknown":
+                reason = reply.stop
+        turn.refuse_open(self.feedback.not_run)
+        return [], self._without_value(reply.message.text, reason, reply.detail)
+
+    # ---- answers
+
+    def _ended(self, turn: Turn) -> Ending | None:
+        """The model has answered: the ending; or None, and the turn says what the answer lacks."""
+        reply, reason = turn.reply, self.closing or "end"
+        if self.output is None:
+            return Ending(reply.message.text, reason, reply.detail)
+        if self.answer_form is None:
+            turn.misfit = self.feedback.answer_by_tool(self.output.tool.name)
+            return None
+        checked = self.output.read_text(reply.message.text, self.answer_form)
+        if checked.error is not None:
+            turn.misfit = checked.error
+            return None
+        return Ending(self.output.value(checked), reason, reply.detail)
+
+    def _final_call(self, turn: Turn) -> Ending | None:
+        """The ending, if a call of the answer's tool stands among the calls and fits."""
+        if self.output is None or self.answer_form is not None:
+            return None
+        tool = self.output.tool
+        for index, call in turn.open():
+            if call.name != tool.name:
+                continue
+            checked = tool.check(call.arguments, self.offered.get(tool.name), feedback=self.feedback)
+            if checked.error is None:
+                turn.note(index, Settled(ToolResult(True, self.feedback.answer_taken())), 0.0, ran=False)
+                turn.refuse_open(self.feedback.not_run)
+                return Ending(self.output.value(checked), self.closing or "end")
+            turn.refuse(index, checked.error, counts=False)
+            turn.misfit = checked.error
+        return None
+
+    def _misfit(self, text: str, *, told: bool) -> None:
+        """Count an answer that does not fit, and tell the model, if the answer to its call has not already.
+
+        Raises:
+            OutputError: it has had its chances.
+        """
+        self._misfits += 1
+        if self._misfits >= MAX_MISFITS:
+            raise OutputError(
+                f"The model gave no answer that fits output_type in {self._misfits} tries. It was told last: {text}"
+            )
+        if not told:
+            self.history.append(Message("user", (Text(text),)))
+
+    def _without_value(self, text: str, reason: StopReason, detail: str = "", pending: Pending | None = None) -> Ending:
+        """An ending without an answer: the words so far; a typed run has no value then."""
+        return Ending(text if self.output is None else None, reason, detail, pending)
+
+    # ---- running
+
+    def _act(self, turn: Turn, jobs: list[Job]) -> Generator[Step, Any, Ending | None]:
+        """Ask about the jobs that need a person's word, and run those that may."""
+        shown = {job.index: approvals.shown(job, self.offered.get(job.tool.name)) for job in jobs if approvals.may(job)}
+        waiting = [job for job in jobs if job.index in shown and approvals.waits(job, shown[job.index])]
+        if waiting and self.emit is not None:
+            for job in waiting:
+                self.emit(ApprovalNeeded(shown[job.index]))
+        with self._kept_valid(turn):
+            decisions: Sequence[Decision] = ()
+            if waiting:
+                decisions = yield Decide(tuple(shown[job.index] for job in waiting), self.budget.seconds_left)
+            yield from self._run(turn, jobs, dict(zip((job.index for job in waiting), decisions, strict=True)))
+        return self._waiting(turn, [shown[i] for i, _ in turn.open()])
+
+    def _go_on(self, waiting: Pending, decisions: Sequence[Decision]) -> Generator[Step, Any, Ending | None]:
+        """The turn that waited: its other calls are not repeated, and none is counted twice."""
+        turn = self._turn(Reply(self.history[-1], "tool_calls"))
+        for index, answer in waiting.answered.items():
+            turn.restore(index, answer.result, answer.seconds, ran=answer.ran)
+        tell_left(self, turn)
+        said = {call.id: decision for call, decision in zip(waiting.calls, decisions, strict=True)}
+        jobs: list[Job] = []
+        for index, call in turn.open():
+            if call.name not in self.tools:
+                turn.refuse(index, self.feedback.unknown_tool(call.name, [t.name for t in self.tools]))
+            elif (job := prepare(self, turn, index, call, self.tools.get(call.name))) is not None:
+                jobs.append(job)
+        with self._kept_valid(turn):
+            yield from self._run(turn, jobs, {job.index: said.get(job.call.id) for job in jobs})
+        open_ids = {call.id for _, call in turn.open()}
+        ending = self._waiting(turn, [call for call in waiting.calls if call.id in open_ids])
+        if ending is None:
+            turn.close(self.history, self.records)
+        return ending
+
+    def _run(self, turn: Turn, jobs: Sequence[Job], decisions: Mapping[int, Decision]) -> Generator[Step, Any, None]:
+        """Run the jobs on which nobody has to decide, or has decided for; those still undecided stay open."""
+        ready: list[Job] = []
+        for job in jobs:
+            decision = decisions.get(job.index, True)
+            if decision is True:
+                ready.append(job)
+            elif decision is not None:
+                turn.refuse(job.index, self.feedback.denied(job.tool.name, decision or ""))
+        waiting = ready
+        while waiting and not self.budget.out_of_time:
+            now, waiting = turn.sort_out(waiting, decisions)
+            for stage in stages(now):
+                if self.budget.out_of_time:
+                    break
+                turn.begun.update(job.index for job in stage)
+                yield Invoke(self._in_time(stage), turn.done)
+        for job in ready:
+            if turn.is_open(job.index):
+                turn.refuse(job.index, self.feedback.not_begun(job.tool.name), counts=False)
+        turn.catch_up(to=len(turn.calls))
+
+    def _in_time(self, stage: Sequence[Job]) -> Sequence[Job]:
+        """Jobs that end with the run at the latest: those before them took some of its time."""
+        if self.budget.deadline is None:
+            return stage
+        return [replace(job, timeout=self.budget.timeout(job.tool)) for job in stage]
+
+    @contextmanager
+    def _kept_valid(self, turn: Turn) -> Generator[None]:
+        """Cancelled, or worse: the history stays valid, and says which calls may have had an effect."""
+        try:
+            yield
+        except BaseException:
+            turn.give_up()
+            turn.close(self.history, self.records)
+            raise
+
+    def _waiting(self, turn: Turn, calls: Sequence[PendingCall]) -> Ending | None:
+        """The ending that waits for a person, if calls are still open."""
+        if not calls:
+            return None
+        answers = approvals.answered(turn.records)
+        pending = Pending.of(tuple(calls), self.history, answers, self.budget, self.breaker)
+        return self._without_value("", "approval", "", pending)
+
+    # ---- limits
+
+    def _turn(self, reply: Reply) -> Turn:
+        return Turn(
+            reply,
+            self.budget.turns,
+            self.tools,
+            self.breaker,
+            self.feedback,
+            self.emit,
+            self.budget.limits.result_chars,
+            lambda: callable_tools(self),
+            self.expose_errors,
+        )
+
+    def _choice(self) -> str:
+        if self.closing is not None:
+            by_tool = self.output is not None and self.answer_form is None
+            return self.output.tool.name if by_tool and self.output is not None else "none"
+        choice, self.tool_choice = self.tool_choice, "auto"
+        return choice
+
+    def _close(self, over: StopReason) -> None:
+        """One last turn: the model answers with what it has."""
+        text = self.feedback.closing(over)
+        self.closing = over
+        self.history.append(Message("user", (Text(text),)))
+        if self.emit is not None:
+            self.emit(LimitReached(over, text))
+
+    def _out_of_time(self) -> Ending:
+        last = next((m.text for m in reversed(self.history) if m.role == "assistant"), "")
+        return self._without_value(last, "time_limit")

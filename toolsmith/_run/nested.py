@@ -1,0 +1,99 @@
+"""An agent as a tool of another one: a run within a run.
+
+The inner run has limits of its own. Whatever it takes is taken from the outer run too, and what that has left bounds
+it: calls, groups of calls, tokens and time. Its usage is part of the outer run's, as it is used. Cancelling the outer
+run cancels it. Its events reach those who listen to the outer run as the `progress` of `ToolProgress` events, under the
+call that it answers. People are asked about its calls by its own `approve`, else by the outer run's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from math import inf
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import Field
+
+from toolsmith._calls import workers
+from toolsmith._feedback import FEEDBACK
+from toolsmith._run.budget import Around
+from toolsmith._run.context import RunContext
+from toolsmith.errors import ConfigError, ToolError
+from toolsmith.messages import ToolResult
+from toolsmith.tool import Tool
+
+if TYPE_CHECKING:
+    from toolsmith._run.result import RunResult
+    from toolsmith._run.run import Run
+    from toolsmith.registry import ToolRegistry
+
+Begin = Callable[[str, Any, Around | None], "Run"]
+"""Makes a run of a task, of what its tools are handed, and of what is around it."""
+
+MAX_DEPTH: Final = 5
+"""Runs within runs; an agent that is among its own tools would else go down until its budget ends."""
+
+CUT_SHORT: Final = frozenset({"turn_limit", "call_limit", "token_limit", "time_limit", "length", "context"})
+"""Endings that may leave an answer worth having."""
+
+
+def agent_tool(
+    begin: Begin, tools: ToolRegistry, *, name: str, description: str | None, options: dict[str, Any]
+) -> Tool[..., Any]:
+    """The tool that runs an agent.
+
+    Args:
+        begin: makes its runs.
+        tools: what the agent may call; limits on groups of the outer run count them.
+        name: the tool's.
+        description: what the model is told of it; None for the plainest.
+        options: see `ToolOptions`.
+
+    Raises:
+        DefinitionError: as for any tool.
+    """
+
+    async def ask(task: str, context: RunContext[Any]) -> Any:
+        return _answer(await _run(begin, task, context))
+
+    about: Any = Annotated[str, Field(description=FEEDBACK.agent_task())]
+    ask.__annotations__ = {"task": about, "context": RunContext[Any], "return": Any}
+    ask.__name__ = ask.__qualname__ = name
+    # An agent takes longer than a function: its own limits, and the outer run's, say when it is enough.
+    options = {"timeout": inf, **options}
+    made = Tool(ask, name=name, description=description or FEEDBACK.agent_described(name), **options)
+    made.inner = tools
+    return made
+
+
+async def _run(begin: Begin, task: str, context: RunContext[Any]) -> RunResult[Any]:
+    around = context.around
+    if around is not None:
+        if len(list(around.budget.chain())) >= MAX_DEPTH:
+            raise ToolError(FEEDBACK.agent_too_deep())
+        around = replace(around, tell=context.report if context.reporter is not None else None)
+    run = begin(task, context.deps, around)
+    try:
+        return await run.answer()
+    except ConfigError:
+        if run.conversation.budget.usage.requests:
+            raise
+    # Nothing was sent: the agent may have been given a blocking client only.
+    run = begin(task, context.deps, around)
+    try:
+        return await workers.call(asyncio.get_running_loop(), run.answer_sync)
+    except asyncio.CancelledError:
+        run.conversation.budget.cancelled = True  # the thread cannot be stopped; the run on it ends with its next step
+        raise
+
+
+def _answer(result: RunResult[Any]) -> Any:
+    """What the outer run's model is told of a run."""
+    reason = result.stop_reason
+    if reason == "end":
+        return result.output
+    if reason in CUT_SHORT and result.output not in (None, ""):
+        return ToolResult(True, result.output, notes=(FEEDBACK.agent_cut_short(reason),))
+    raise ToolError(FEEDBACK.agent_unanswered(reason))

@@ -1,0 +1,247 @@
+"""One run of an agent, from the prompt to the result."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, Callable, Collection, Generator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from toolsmith._feedback import FEEDBACK
+from toolsmith._run.budget import Around, Budget
+from toolsmith._run.drive import Outbox, Steps, adrive, astream, drive, stream
+from toolsmith._run.line import Line, Offers
+from toolsmith._run.loop import Conversation
+from toolsmith._run.result import RunResult
+from toolsmith._run.steps import Decision, Ending
+from toolsmith._run.turn import repeats
+from toolsmith.errors import RunError
+from toolsmith.events import Event, HistoryMended, Observer, RunEnded, RunStarted
+from toolsmith.history import mend
+from toolsmith.messages import Message, Prompt, Text, encoded_text, prompt_parts
+
+if TYPE_CHECKING:
+    from toolsmith._run.output import Output
+    from toolsmith.agent import Agent
+    from toolsmith.approvals import Approve, Pending
+
+__all__ = ["Offers", "Run", "Wishes", "begin", "resume"]
+
+log = logging.getLogger("toolsmith")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What one run is asked for, beside its prompt.
+
+    Attributes:
+        deps: for tools that take a `RunContext`.
+        output: what the answer has to be; None for text.
+        tool_choice: for the first request.
+        allowed: the tools that may be called, None for all.
+        approve: decides about calls that need a person's word.
+        keep: events are kept for one who reads them as a stream.
+        around: the run that this one is part of; None for a run of its own.
+    """
+
+    deps: Any = None
+    output: Output | None = None
+    tool_choice: str = "auto"
+    allowed: Collection[str] | None = None
+    approve: Approve | None = None
+    keep: bool = False
+    around: Around | None = None
+
+
+def begin(
+    agent: Agent[Any], offers: Offers, prompt: Prompt | None, history: Sequence[Message] | None, wishes: Wishes
+) -> Run:
+    """A run, ready to go.
+
+    Args:
+        agent: whose run it is.
+        offers: what was planned and encoded for the agent's tools so far.
+        prompt: None goes on with `history` as it stands.
+        history: what was said before.
+        wishes: the rest.
+    """
+    messages, notes = mend(history or (), FEEDBACK.answer_lost)
+    before = len(messages)
+    if prompt is not None:
+        messages.append(Message("user", prompt_parts(prompt)))
+    elif not messages:
+        raise TypeError("A run needs a prompt, or a message_history to go on from.")
+    outer = None if wishes.around is None else wishes.around.budget
+    run = _run(agent, offers, messages, Budget(agent.limits, outer=outer), wishes, before)
+    if run.emit is not None:
+        run.emit(RunStarted(agent.name, run.line.provider.name, _said(prompt)))
+    if notes:
+        log.warning("The message history was mended: %s", " ".join(notes))
+        if run.emit is not None:
+            run.emit(HistoryMended(tuple(notes)))
+    return run
+
+
+def _said(prompt: Prompt | None) -> str:
+    """The prompt for those who listen: its words, and what stands between them."""
+    if prompt is None or isinstance(prompt, str):
+        return prompt or ""
+    return "\n".join(p.text if isinstance(p, Text) else f"[{p.label}]" for p in prompt_parts(prompt))
+
+
+def resume(agent: Agent[Any], offers: Offers, pending: Pending, decisions: Sequence[Decision], wishes: Wishes) -> Run:
+    """A run that waited for a person, ready to go on; its budget goes on from where it was."""
+    budget = Budget(
+        agent.limits,
+        pending.usage,
+        pending.turns,
+        pending.tool_calls,
+        pending.by_tool.copy(),
+        pending.by_group.copy(),
+    )
+    run = _run(agent, offers, list(pending.messages), budget, wishes, len(pending.messages))
+    run.waiting, run.decisions = pending, decisions
+    run.conversation.breaker = pending.breaker.copy()
+    if run.emit is not None:
+        run.emit(RunStarted(agent.name, run.line.provider.name, ""))
+    return run
+
+
+def _run(
+    agent: Agent[Any], offers: Offers, messages: list[Message], budget: Budget, wishes: Wishes, before: int
+) -> Run:
+    _check_names(agent, wishes)
+    encoded_text(agent.instructions, "Agent.instructions")
+    observers = [*agent.observers]
+    if wishes.around is not None and wishes.around.tell is not None:
+        observers.append(wishes.around.tell)
+    outbox = Outbox(_observe(observers) if observers else None, keep=wishes.keep)
+    emit = outbox.emit if wishes.keep or observers else None
+    conversation = Conversation(
+        agent.tools,
+        budget,
+        messages,
+        output=wishes.output,
+        tool_choice=wishes.tool_choice,
+        allowed=wishes.allowed,
+        emit=emit,
+        deps=wishes.deps,
+        approve=wishes.approve,
+        expose_errors=agent.expose_errors,
+    )
+    line = Line(
+        conversation,
+        agent.providers,
+        offers,
+        agent.instructions,
+        agent.settings,
+        agent.parallel_tool_calls,
+        emit,
+        wishes.approve,
+    )
+    return Run(conversation, line, before, outbox, emit)
+
+
+def _check_names(agent: Agent[Any], wishes: Wishes) -> None:
+    """A misspelt name must not force nothing, or leave a tool in reach."""
+    if isinstance(wishes.allowed, str):
+        raise TypeError(f"allowed_tools takes a list of names: write [{wishes.allowed!r}].")
+    for name in wishes.allowed or ():
+        agent.tools.get(name)
+    if wishes.tool_choice not in ("auto", "none", "required"):
+        agent.tools.get(wishes.tool_choice)
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """One run on its way: the conversation, its line to the model, and where its events go."""
+
+    conversation: Conversation
+    line: Line
+    before: int
+    outbox: Outbox
+    emit: Callable[[Event], None] | None
+    waiting: Pending | None = None
+    decisions: Sequence[Decision] = ()
+    began: float = field(default_factory=monotonic)
+
+    def _steps(self) -> Steps:
+        return self.conversation.steps(self.waiting, self.decisions)
+
+    async def answer(self) -> RunResult[Any]:
+        """Run to the end, on the running event loop."""
+        try:
+            return self.finish(await adrive(self._steps(), self.line))
+        except RunError as error:
+            raise self._failed(error) from error.__cause__
+
+    def answer_sync(self) -> RunResult[Any]:
+        """Run to the end, on this thread."""
+        try:
+            return self.finish(drive(self._steps(), self.line))
+        except RunError as error:
+            raise self._failed(error) from error.__cause__
+
+    def finish(self, ending: Ending) -> RunResult[Any]:
+        """The result, told to those who listen."""
+        talk = self.conversation
+        result = RunResult(
+            ending.output,
+            ending.stop_reason,
+            talk.history,
+            talk.history[self.before :],
+            talk.records,
+            talk.budget.usage,
+            ending.detail,
+            talk.budget.turns,
+            monotonic() - self.began,
+            ending.pending,
+            repeats(talk.breaker),
+        )
+        if self.emit is not None:
+            self.emit(RunEnded(result))
+        return result
+
+    def events(self, ended: Callable[[RunResult[Any]], None]) -> Generator[Event, None, None]:
+        """Run to the end, giving events as they happen; `ended` takes the result."""
+        try:
+            ending = yield from stream(self._steps(), self.line, self.outbox)
+        except RunError as error:
+            yield from self.outbox.take()  # what led to it
+            raise self._failed(error) from error.__cause__
+        ended(self.finish(ending))
+        yield from self.outbox.take()
+
+    async def aevents(self, ended: Callable[[RunResult[Any]], None]) -> AsyncGenerator[Event, None]:
+        """`events`, on the running event loop."""
+        endings: list[Ending] = []
+        try:
+            async with aclosing(astream(self._steps(), self.line, self.outbox, endings.append)) as events:
+                async for event in events:
+                    yield event
+        except RunError as error:
+            for event in self.outbox.take():
+                yield event
+            raise self._failed(error) from error.__cause__
+        ended(self.finish(endings[0]))
+        for event in self.outbox.take():
+            yield event
+
+    def _failed(self, error: RunError) -> RunError:
+        """The same error, carrying the history and what was used."""
+        error.messages = list(self.conversation.history)
+        error.usage = self.conversation.budget.usage
+        return error
+
+
+def _observe(observers: Sequence[Observer]) -> Callable[[Event], None]:
+    def emit(event: Event) -> None:
+        for observer in observers:
+            try:
+                observer(event)
+            except Exception:
+                log.exception("An observer failed on %s; the run goes on.", type(event).__name__)
+
+    return emit

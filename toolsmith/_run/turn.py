@@ -1,0 +1,302 @@
+"""One turn of the model and the answers to its calls: one each, in the model's order, whatever happens.
+
+Calls run at the same time, but what they mean to each other goes by the model's order: whether one is the second that
+fails in the same way, and whether a third is run at all. An answer that depends on earlier calls waits for them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from toolsmith._calls.settle import Settled, Visible, settle
+from toolsmith._derive.definition import gives_nothing
+from toolsmith._run.breaker import EMPTY, MOST, Breaker, Key, key_of
+from toolsmith._run.result import Repeats, ToolRecord
+from toolsmith.events import Event, RepeatStopped, ToolResultReady, TurnEnded
+from toolsmith.messages import Message, Reply, ToolCall, ToolOutput, ToolResult
+
+if TYPE_CHECKING:
+    from toolsmith._calls.job import Job, Outcome
+    from toolsmith._feedback import Feedback
+    from toolsmith.registry import ToolRegistry
+    from toolsmith.tool import Tool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Landed:
+    """How a call ended. `counts` says whether a failure is the call's own, and no limit's or interruption's."""
+
+    settled: Settled
+    seconds: float
+    ran: bool
+    counts: bool
+
+
+@dataclass(slots=True, eq=False)
+class Turn:
+    """A reply whose calls are being answered.
+
+    Attributes:
+        number: which turn of the run, from 1.
+        tools: what can be called.
+        breaker: what has failed before in this run.
+        result_chars: how much of one result the model is shown, None for all.
+        visible: gives the tools that can still be called, for remedies.
+        expose: whether the model is shown the text of exceptions.
+        remarks: by a call's place, what the model is told beside its result.
+        calls: what the reply asks for.
+        begun: the places of calls whose functions were started.
+        records: by a call's place in the turn, what became of it.
+        misfit: what the model is told of an answer that does not fit the run's `output_type`.
+    """
+
+    reply: Reply
+    number: int
+    tools: ToolRegistry
+    breaker: Breaker
+    feedback: Feedback
+    emit: Callable[[Event], None] | None
+    result_chars: int | None
+    visible: Visible | None = None
+    expose: bool = False
+    remarks: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
+    calls: Sequence[ToolCall] = ()
+    begun: set[int] = field(default_factory=set[int])
+    records: dict[int, ToolRecord] = field(default_factory=dict[int, ToolRecord])
+    misfit: str | None = None
+    _landed: dict[int, _Landed] = field(default_factory=dict[int, _Landed])
+    _uncounted: list[int] = field(default_factory=list[int])
+    _keys: dict[int, Key] = field(default_factory=dict[int, Key])
+    _suspects: frozenset[int] = frozenset()
+
+    def __post_init__(self) -> None:
+        self.calls = self.reply.message.tool_calls
+        self._uncounted = list(range(len(self.calls)))
+        self._suspects = self._find_suspects()
+
+    def is_open(self, index: int) -> bool:
+        """Whether a call has not ended."""
+        return index not in self.records and index not in self._landed
+
+    def open(self) -> list[tuple[int, ToolCall]]:
+        """The calls that have not ended."""
+        return [(i, call) for i, call in enumerate(self.calls) if self.is_open(i)]
+
+    # ---- how calls end
+
+    def restore(self, index: int, result: ToolResult, seconds: float, *, ran: bool) -> None:
+        """Take over an answer that was given before the run waited for a person; it is counted already."""
+        self.records[index] = ToolRecord(self.calls[index], result, self.number, seconds, ran)
+        self._uncounted.remove(index)
+
+    def remark(self, index: int, text: str) -> None:
+        """Have a call's answer, when it comes, followed by a sentence."""
+        self.remarks.setdefault(index, []).append(text)
+
+    def refuse(self, index: int, text: str, *, ran: bool = False, counts: bool = True) -> None:
+        """Answer a call with a failure.
+
+        Args:
+            counts: the failure is the call's own; the same call would fail again.
+        """
+        self.note(index, Settled(ToolResult(False, error=text)), 0.0, ran=ran, counts=counts)
+
+    def refuse_open(self, text: Callable[[str], str]) -> None:
+        """Answer all calls that have not ended, by the tool's name."""
+        for index, call in self.open():
+            self.refuse(index, text(call.name), counts=False)
+
+    def give_up(self) -> None:
+        """The run is cancelled: answer the calls that have not ended. Those that were begun may have had an effect."""
+        self.catch_up(to=len(self.calls))
+        for index, call in self.open():
+            ran = index in self.begun
+            text = self.feedback.cancelled(call.name) if ran else self.feedback.not_begun(call.name)
+            self.refuse(index, text, ran=ran, counts=False)
+
+    def done(self, job: Job, outcome: Outcome) -> None:
+        """A job has ended."""
+        settled = settle(job, outcome, self.feedback, visible=self.visible, expose=self.expose)
+        self.note(job.index, settled, outcome.seconds, ran=True)
+
+    def note(self, index: int, settled: Settled, seconds: float, *, ran: bool, counts: bool = True) -> None:
+        """Take how a call ended; it is answered now, or when the earlier ones have ended that bear on it."""
+        landed = self._landed[index] = _Landed(settled, seconds, ran, counts)
+        if index not in self._suspects:
+            self._answer(index, landed)
+        self.catch_up()
+
+    def catch_up(self, *, to: int = 0) -> None:
+        """Count what has ended, in the model's order, up to the first call that has not.
+
+        Args:
+            to: calls before this place that have not ended are passed over: nobody waits for them now.
+        """
+        for index in list(self._uncounted):
+            landed = self._landed.get(index)
+            if landed is None:
+                if index < to:
+                    continue
+                return
+            self._uncounted.remove(index)
+            times = self._count(index, landed) if landed.counts else 0
+            if index not in self.records:
+                self._answer(index, self._told_again(index, landed, times) if times >= MOST else landed)
+
+    def _answer(self, index: int, landed: _Landed) -> None:
+        """Keep an answer, and tell those who listen."""
+        call, settled = self.calls[index], landed.settled
+        seconds, ran, error, reference = landed.seconds, landed.ran, settled.exception, settled.reference
+        result = _remarked(settled.result, self.remarks.get(index, ()))
+        self.records[index] = ToolRecord(call, result, self.number, seconds, ran, error, reference)
+        if self.emit is not None:
+            self.emit(ToolResultReady(call, result, seconds, ran, error, reference))
+
+    # ---- calls that are made again
+
+    def key(self, index: int) -> Key:
+        """What makes a call the same as another."""
+        if index not in self._keys:
+            call = self.calls[index]
+            self._keys[index] = key_of(call.name, call.arguments)
+        return self._keys[index]
+
+    def _tool(self, index: int) -> Tool[..., Any] | None:
+        name = self.calls[index].name
+        return self.tools.get(name) if name in self.tools else None
+
+    def _repeatable(self, index: int) -> bool:
+        tool = self._tool(index)
+        return tool is not None and tool.options.repeatable
+
+    def _find_suspects(self) -> frozenset[int]:
+        """The calls that have been made before, in this turn or another, so that their answers depend on those."""
+        calls = self.calls
+        if not self.breaker.strikes and len(calls) < 2:
+            return frozenset()
+        names = Counter(call.name for call in calls)
+        found: set[int] = set()
+        seen: set[Key] = set()
+        for index, call in enumerate(calls):
+            if (names[call.name] < 2 and not self.breaker.knows(call.name)) or self._repeatable(index):
+                continue
+            key = self.key(index)
+            if key in seen or self.breaker.times(key):
+                found.add(index)
+            seen.add(key)
+        return frozenset(found)
+
+    def _count(self, index: int, landed: _Landed) -> int:
+        """Enter the end of a call in the breaker; how often in a row it has ended in the same bad way."""
+        tool, result = self._tool(index), landed.settled.result
+        if not result.success:
+            return 0 if self._repeatable(index) else self.breaker.failed(self.key(index), landed.settled.failure)
+        empty = _is_empty(result, tool)
+        times = 0
+        if empty and not self._repeatable(index):
+            times = self.breaker.failed(self.key(index), EMPTY)
+        elif self.breaker.strikes:
+            self.breaker.succeeded(self.key(index))
+        if self.breaker.strikes and (tool is None or not tool.options.read_only):
+            self.breaker.changed(self.key(index), empty=empty)
+        return times
+
+    def _told_again(self, index: int, landed: _Landed, times: int) -> _Landed:
+        """The end of a call with a word on how often it has ended so."""
+        name, result = self.calls[index].name, landed.settled.result
+        word = self.feedback.repeated_empty if result.success else self.feedback.repeated
+        return replace(landed, settled=replace(landed.settled, result=_remarked(result, [word(name, times)])))
+
+    def may_be_too_often(self, index: int) -> bool:
+        """Whether a call would be one too many, if those before it end as badly as they can."""
+        if index not in self._suspects:
+            return False
+        key = self.key(index)
+        before = sum(1 for i in self._uncounted if i < index and self.key(i) == key)
+        return self.breaker.times(key) + before >= MOST
+
+    def stop_if_too_often(self, index: int) -> bool:
+        """Refuse a call that has ended in the same bad way too often, as far as is known; whether it was."""
+        if index not in self._suspects or self.breaker.times(self.key(index)) < MOST:
+            return False
+        call, key = self.calls[index], self.key(index)
+        empty = self.breaker.found_nothing(key)
+        times = self.breaker.stop(key)
+        text = self.feedback.repeat_stopped(call.name, times, empty=empty)
+        if self.emit is not None:
+            self.emit(RepeatStopped(call, times, text))
+        self.refuse(index, text, counts=False)
+        return True
+
+    def sort_out(self, jobs: Sequence[Job], trusted: Collection[int]) -> tuple[list[Job], list[Job]]:
+        """The jobs to run now, and those that may be one too many: they wait for the ones before them.
+
+        What is one too many for certain is refused. Of the jobs that are left at least one is to run now.
+
+        Args:
+            jobs: in the model's order.
+            trusted: the calls that a person has allowed; they are run.
+        """
+        now: list[Job] = []
+        later: list[Job] = []
+        for job in jobs:
+            waits = job.index not in trusted and self.may_be_too_often(job.index)
+            if waits and not now and not later:
+                # Nothing before it is still to end, so that this is all that will be known.
+                self.catch_up(to=job.index)
+                if self.stop_if_too_often(job.index):
+                    continue
+                waits = False
+            # A sequential tool is a barrier, for those that wait as well.
+            barred = later and (job.tool.options.sequential or any(j.tool.options.sequential for j in later))
+            (later if waits or barred else now).append(job)
+        return now, later
+
+    # ---- the end
+
+    def close(self, history: list[Message], records: list[ToolRecord]) -> None:
+        """All answers, in the model's order, in one message."""
+        self.catch_up(to=len(self.calls))
+        if self.calls:
+            ordered = [self.records[i] for i in range(len(self.calls))]
+            records += ordered
+            history.append(Message("tool", tuple(self._output(r) for r in ordered)))
+        if self.emit is not None:
+            self.emit(TurnEnded(self.number, self.reply))
+
+    def _output(self, record: ToolRecord) -> ToolOutput:
+        call, result = record.call, record.result
+        if not result.success:
+            return ToolOutput(call.id, call.name, result.error or "", True)
+        text = self.feedback.result_text(result)
+        if self.result_chars is not None and len(text) > self.result_chars:
+            text = self.feedback.cut_result(call.name, text, self.result_chars)
+        if result.media:
+            text = self.feedback.media_marked(text, result.media)
+        return ToolOutput(call.id, call.name, text, media=result.media)
+
+
+def _remarked(result: ToolResult, remarks: Sequence[str]) -> ToolResult:
+    """A result with sentences behind it."""
+    if not remarks:
+        return result
+    if result.success:
+        return replace(result, notes=(*result.notes, *remarks))
+    return replace(result, error=" ".join((result.error or "", *remarks)))
+
+
+def repeats(breaker: Breaker) -> Repeats:
+    """What a run's result says of calls that were made again in vain."""
+    both = breaker.warned + breaker.stopped
+    return Repeats(breaker.warned.total(), breaker.stopped.total(), dict(both))
+
+
+def _is_empty(result: ToolResult, tool: Tool[..., Any] | None) -> bool:
+    """Whether a success has nothing to show, though it might have."""
+    data = result.data
+    if data is None:
+        return not result.media and (tool is None or not gives_nothing(tool.__wrapped__))
+    return not data and isinstance(data, (str, list, dict))
