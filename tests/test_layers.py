@@ -24,7 +24,7 @@ MAX_FUNCTION_LINES = 50
 LAYERS: tuple[tuple[str, str], ...] = (
     (
         "words that everything is said in",
-        "errors media _sniffing messages limits events history remedies counters _plain _run.result",
+        "errors media _sniffing messages limits events history remedies counters _plain _extras _run.result",
     ),
     ("types, schemas and JSON text", "_derive _dialects _arguments _wording _references _tables dialects _run.context"),
     ("one call, carried out", "_calls"),
@@ -32,6 +32,7 @@ LAYERS: tuple[tuple[str, str], ...] = (
     ("the run", "_run approvals"),
     ("carrying it out", "_run.drive _run.line _run.retry _run.run _run.taking providers"),
     ("services and settings", "providers.* config"),
+    ("built-in tools", "_readable rag web"),
     ("the agent", "_run.nested agent streams"),
     ("leaves", "__main__ cli testing"),
 )
