@@ -135,11 +135,11 @@ def test_the_loop_breaker_knows_an_empty_search(engine: Site, sync: bool) -> Non
     engine.answers["/search"] = respond_json({"results": [], "unresponsive_engines": []})
     same = [call("web_search", query="zebra crossing on Mars") for _ in range(3)]
     model = ScriptedModel([*same, say("I found nothing.")])
-    agent = Agent(model, tools=[WebSearch(engine.url).as_tool()])
+    agent = Agent(model.provider("anthropic"), tools=[WebSearch(engine.url).as_tool()])
     result = agent.run_sync("Find it.") if sync else asyncio.run(agent.run("Find it."))
     assert result.output == "I found nothing."
     assert len(engine.requests) == 2
-    assert result.repeats.stopped == {"web_search": 1}
+    assert result.repeats.stopped == 1
 
 
 def test_what_comes_from_the_engine_is_kept_to_lines_and_sizes(engine: Site) -> None:
@@ -251,7 +251,7 @@ def test_a_search_has_a_deadline_for_all_of_it(engine: Site) -> None:
 
     def drip(_: Seen) -> Iterator[bytes]:
         yield b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n"
-        for _ in range(100):
+        for _i in range(100):
             yield b" "
             time.sleep(0.1)
 
@@ -287,9 +287,7 @@ def tavily(engine: Site) -> WebSearch:
             "response_time": 1.1,
         }
     )
-    return WebSearch(
-        Tavily("tvly-secret", topic="news", include_domains=["a.example"], base_url=engine.url), limit=2
-    )
+    return WebSearch(Tavily("tvly-secret", topic="news", include_domains=["a.example"], base_url=engine.url), limit=2)
 
 
 def test_tavily_on_the_wire(engine: Site, tavily: WebSearch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,7 +84,7 @@ def redirect(to: str, status: int = 302) -> bytes:
 
 
 @contextmanager
-def site(**answers: Handler | bytes) -> Iterator[Site]:
+def site(**answers: Handler | bytes) -> Generator[Site]:
     """A server on a free port of loopback, one thread a connection."""
     listener = socket.create_server(("127.0.0.1", 0))
     served = Site(listener.getsockname()[1], dict(answers))

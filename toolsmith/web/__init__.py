@@ -1,0 +1,45 @@
+"""The web as tools: `web_search` on the engine that you have, and `fetch_page` to read what it found.
+
+    from toolsmith import Agent, WebSearch
+    from toolsmith.web import fetch_page
+
+    agent = Agent("anthropic:claude-opus-5-5", tools=[WebSearch(), fetch_page])
+
+Each search engine is one file with a class of the protocol `SearchBackend`. Names are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolsmith.web.backends import Found, SearchBackend, WebResult
+    from toolsmith.web.ddgs import Ddgs
+    from toolsmith.web.search import WebSearch
+    from toolsmith.web.searxng import SearXNG
+    from toolsmith.web.tavily import Tavily
+
+_MODULE_OF = {
+    "Ddgs": "ddgs",
+    "Found": "backends",
+    "SearXNG": "searxng",
+    "SearchBackend": "backends",
+    "Tavily": "tavily",
+    "WebResult": "backends",
+    "WebSearch": "search",
+}
+
+__all__ = ["Ddgs", "Found", "SearXNG", "SearchBackend", "Tavily", "WebResult", "WebSearch"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'toolsmith.web' has no attribute {name!r}")
+    value = getattr(import_module(f"toolsmith.web.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,205 @@
+"""`WebSearch`: the tool `web_search`, on whichever search engine is there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
+
+from toolsmith.errors import ConfigError
+from toolsmith.web import _wording as say
+from toolsmith.web.backends import MAX_RESULTS, Found, SearchBackend, WebResult, is_web_address
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from toolsmith._derive.options import Options
+    from toolsmith.tool import Tool
+
+_UNSET = (
+    "WebSearch has no search engine to ask. Set SEARXNG_URL to the address of a SearXNG instance (no key needed) or "
+    "TAVILY_API_KEY to a key of Tavily; or name one: WebSearch('http://localhost:8888'), "
+    "WebSearch(Tavily(api_key=...)), WebSearch('ddgs') (free, best effort)."
+)
+
+
+class WebSearch:
+    """Web search for an agent.
+
+        WebSearch().as_tool()                     # SEARXNG_URL or TAVILY_API_KEY in the environment
+        WebSearch("http://localhost:8888")        # a SearXNG instance
+        WebSearch(Tavily(topic="news"), limit=3)
+        WebSearch("ddgs")                         # free, best effort
+
+    Args:
+        backend: an engine (`toolsmith.web.SearXNG`, `Tavily`, `Ddgs`, or your own `SearchBackend`), the address of a
+            SearXNG instance, or one of the names "searxng", "tavily" and "ddgs". None takes what the environment has:
+            SEARXNG_URL before TAVILY_API_KEY.
+        limit: how many results, where the model does not say.
+        allowed_domains: only results of these sites and what is below them: "python.org".
+        blocked_domains: no results of these. Not together with `allowed_domains`.
+
+    Raises:
+        ConfigError: an engine that does not exist or lacks its address or key, a limit out of range, or a site that is
+            not written as one.
+    """
+
+    def __init__(
+        self,
+        backend: SearchBackend | str | None = None,
+        *,
+        limit: int = 5,
+        allowed_domains: Sequence[str] = (),
+        blocked_domains: Sequence[str] = (),
+    ) -> None:
+        if not 1 <= limit <= MAX_RESULTS:
+            raise ConfigError(f"WebSearch(limit={limit!r}): give a number from 1 to {MAX_RESULTS}.")
+        if allowed_domains and blocked_domains:
+            raise ConfigError("WebSearch takes allowed_domains or blocked_domains, not both.")
+        self.limit = limit
+        self.allowed_domains = _domains("allowed_domains", allowed_domains)
+        self.blocked_domains = _domains("blocked_domains", blocked_domains)
+        self._backend = _named(backend) if isinstance(backend, str) else backend
+
+    @property
+    def configured(self) -> bool:
+        """Whether there is an engine to ask; the tool is to be offered only then."""
+        return self._backend is not None or bool(os.environ.get("SEARXNG_URL") or os.environ.get("TAVILY_API_KEY"))
+
+    @property
+    def backend(self) -> SearchBackend:
+        """The engine that is asked.
+
+        Raises:
+            ConfigError: there is none; it says what to set.
+        """
+        if self._backend is None:
+            self._backend = _from_environment()
+        return self._backend
+
+    def search(self, query: str, limit: int | None = None) -> Found:
+        """Search, and wait for the answer: results, best first, and notes about them.
+
+        Args:
+            query: words, not empty.
+            limit: how many results at the most, up to 20; None for this object's own.
+
+        Raises:
+            ToolError: the engine cannot be asked, or gave no answer.
+            ConfigError: there is no engine.
+        """
+        most = self._most(limit)
+        return self._chosen(self.backend.search(query, self._asked(most)), most)
+
+    async def asearch(self, query: str, limit: int | None = None) -> Found:
+        """`search` for asyncio; cancelling it closes the connection."""
+        most = self._most(limit)
+        return self._chosen(await self.backend.asearch(query, self._asked(most)), most)
+
+    def as_tool(
+        self, *, name: str = "web_search", description: str | None = None, **options: Unpack[Options]
+    ) -> Tool[..., Any]:
+        """The search as a tool of an agent.
+
+        Args:
+            name: as the model knows it.
+            description: instead of ours.
+            options: see `ToolOptions`; it is `read_only`.
+
+        Raises:
+            ConfigError: there is no engine to ask; it says what to set. See `configured`.
+            DefinitionError: the name is not legal.
+        """
+        return search_tool(self, name=name, description=description, options=options)
+
+    def _most(self, limit: int | None) -> int:
+        return self.limit if limit is None else max(1, min(limit, MAX_RESULTS))
+
+    def _asked(self, most: int) -> int:
+        # Of what is found some may have to be left out.
+        return MAX_RESULTS if self.allowed_domains or self.blocked_domains else most
+
+    def _chosen(self, found: Found, most: int) -> Found:
+        kept = [result for result in found.results if self._is_wanted(result)]
+        left_out = len(found.results) - len(kept)
+        notes = (*found.notes, say.filtered(left_out)) if left_out and len(kept) < most else found.notes
+        return Found(tuple(kept[:most]), notes)
+
+    def _is_wanted(self, result: WebResult) -> bool:
+        host = (urlsplit(result.url).hostname or "").rstrip(".")
+        if self.allowed_domains:
+            return any(_is_below(host, domain) for domain in self.allowed_domains)
+        return not any(_is_below(host, domain) for domain in self.blocked_domains)
+
+    def __repr__(self) -> str:
+        return f"WebSearch({self._backend!r})" if self._backend is not None else "WebSearch()"
+
+
+def search_tool(search: WebSearch, *, name: str, description: str | None, options: Options) -> Tool[..., Any]:
+    """The tool of a search."""
+    from pydantic import Field
+
+    from toolsmith.messages import ToolResult
+    from toolsmith.tool import Tool
+
+    engine = search.backend
+
+    async def web_search(
+        query: Annotated[str, Field(min_length=1, max_length=400, pattern=r"\S", description=say.QUERY)],
+        limit: Annotated[int, Field(ge=1, le=MAX_RESULTS, description=say.LIMIT)] = search.limit,
+    ) -> ToolResult:
+        found = await search.asearch(query.strip(), limit)
+        if found.results:
+            return ToolResult(True, say.results_text(query, found.results, engine.name), notes=found.notes)
+        # An empty list is what the loop breaker takes for "found nothing".
+        return ToolResult(True, [], notes=(say.nothing_found(query), *found.notes))
+
+    chosen: Options = {"read_only": True, **options}
+    return Tool(web_search, name=name, description=description or say.WEB_SEARCH, **chosen)
+
+
+def _named(backend: str) -> SearchBackend:
+    match backend:
+        case "searxng":
+            from toolsmith.web.searxng import SearXNG
+
+            return SearXNG()
+        case "tavily":
+            from toolsmith.web.tavily import Tavily
+
+            return Tavily()
+        case "ddgs":
+            from toolsmith.web.ddgs import Ddgs
+
+            return Ddgs()
+        case _ if is_web_address(backend):
+            from toolsmith.web.searxng import SearXNG
+
+            return SearXNG(backend)
+        case _:
+            raise ConfigError(
+                f"WebSearch({backend!r}): give 'searxng', 'tavily', 'ddgs', the address of a SearXNG instance "
+                "(http://HOST:PORT), or an object that can search."
+            )
+
+
+def _from_environment() -> SearchBackend:
+    if os.environ.get("SEARXNG_URL"):
+        return _named("searxng")
+    if os.environ.get("TAVILY_API_KEY"):
+        return _named("tavily")
+    raise ConfigError(_UNSET)
+
+
+def _domains(option: str, given: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(given, str):
+        raise ConfigError(f"WebSearch({option}={given!r}): give a list, [{given!r}].")
+    wrong = [d for d in given if not d or "/" in d or ":" in d or "*" in d or d != d.strip()]
+    if wrong:
+        raise ConfigError(f"WebSearch({option}=...) takes names of sites such as 'python.org', not {wrong[0]!r}.")
+    return tuple(d.lower().strip(".") for d in given)
+
+
+def _is_below(host: str, domain: str) -> bool:
+    return host == domain or host.endswith(f".{domain}")
