@@ -190,7 +190,7 @@ def verdict(told: dict[str, Any], closed: Held, options: argparse.Namespace) -> 
         wrong.append(f"{closed.threads - 1} threads are left: {[t.name for t in threading.enumerate()]}")
     if closed.sockets:
         wrong.append(f"{closed.sockets} sockets are left")
-    if (more := closed.blocks / told["before"].blocks - 1) > options.blocks:
+    if (more := closed.blocks / max(told["before"].blocks, 1) - 1) > options.blocks:  # 0 with PYTHONMALLOC=malloc
         wrong.append(f"{more:.1%} more memory blocks are held than before")
     if (grown := told["after"].mb - told["between"].mb) > options.grown:
         wrong.append(f"the process has grown by {grown:.1f} MB from round to round")

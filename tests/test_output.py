@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import json
 import threading
 from typing import Any, Literal, assert_type
 
@@ -12,6 +13,7 @@ from pydantic import BaseModel, Field
 from wire import Wire
 
 from toolsmith import Agent, DefinitionError, Limits, OutputError, RunResult, Text, ToolOutput, tool
+from toolsmith.approvals import Pending
 from toolsmith.testing import ScriptedModel, call, raw_call, say
 from toolsmith.testing.script import Step
 
@@ -32,6 +34,12 @@ class Span:
 def look(city: str) -> str:
     """Look out of the window."""
     return f"{city}: sunny"
+
+
+@tool
+def touch(city: str) -> str:
+    """Touch the window pane."""
+    return f"{city}: cold"
 
 
 @tool
@@ -164,6 +172,93 @@ def test_tools_that_are_not_allowed_are_refused_and_the_list_stays(wire: Wire) -
     assert [r.ran for r in result.tool_calls] == [False, True]
     assert "`look`" in (result.tool_calls[0].result.error or "")
     assert set(model.requests[0].tools) == {"look", "listen"}
+
+
+def test_openai_is_told_which_tools_a_turn_may_call(wire: Wire) -> None:
+    """Natively, in each API's own form, in the order of the tool list; other servers are sent what they know."""
+    model = wire.model(call("look", city="Oslo"), say("sunny"))
+    agent = Agent(wire.provider(model), tools=[look, listen, touch])
+    wire.run(agent, "weather?", allowed_tools={"touch", "look"}, tool_choice="required")
+    first, second = (request.body.get("tool_choice") for request in model.requests)
+    if wire.api == "anthropic" or wire.door == "socket":  # which is at an address that is not OpenAI's
+        assert second is None
+        return
+    tools: Any = [{"type": "function", "name": "look"}, {"type": "function", "name": "touch"}]
+    if wire.api == "openai":
+        shape = {"type": "allowed_tools", "mode": "required", "tools": tools}
+        assert (first, second) == (shape, {**shape, "mode": "auto"})
+        return
+    tools = [{"type": "function", "function": {"name": tool["name"]}} for tool in tools]
+    inner = {"mode": "required", "tools": tools}
+    assert first == {"type": "allowed_tools", "allowed_tools": inner}
+    assert second == {"type": "allowed_tools", "allowed_tools": {**inner, "mode": "auto"}}
+
+
+def test_each_turn_may_have_tools_of_its_own(wire: Wire) -> None:
+    """A function names them by the turn's number; the tool list keeps its bytes, and calls of others are refused."""
+    asked: list[int] = []
+
+    def allowed(turn: int) -> list[str] | None:
+        asked.append(turn)
+        return {1: ["look"], 2: []}.get(turn)
+
+    calls = [call("listen", city="Oslo"), call("look", city="Oslo")]
+    model = wire.model(calls, call("look", city="Bergen"), call("listen", city="Bergen"), say("sunny"))
+    result = wire.run(Agent(wire.provider(model), tools=[look, listen]), "weather?", allowed_tools=allowed)
+    assert asked == [1, 2, 3, 4]
+    assert [r.ran for r in result.tool_calls] == [False, True, False, True]
+    assert len({json.dumps(request.body["tools"]) for request in model.requests}) == 1
+    if wire.api != "anthropic" and wire.door != "socket":
+        assert [r.body.get("tool_choice") for r in model.requests[1:]] == ["none", None, None]
+
+
+def test_the_answers_own_tool_is_always_allowed(wire: Wire) -> None:
+    """Else a typed run that may call nothing else could never end."""
+    model = wire.model(call("final_answer", answer={"sky": "clear"}))
+    agent = Agent(wire.provider(model), tools=[look, listen], output_type=_free())
+    assert wire.run(agent, "weather?", allowed_tools=["look"]).output == {"sky": "clear"}
+    if wire.api != "anthropic" and wire.door != "socket":
+        assert "final_answer" in str(model.requests[0].body["tool_choice"])
+
+
+def test_a_restriction_holds_after_a_wait(wire: Wire) -> None:
+    """A run that waited for a person, and went on in another process, may not call more than before."""
+    ran: list[str] = []
+
+    @tool(requires_approval=True)
+    def book(city: str) -> str:
+        """Book a room."""
+        ran.append(city)
+        return "booked"
+
+    model = wire.model(call("book", city="Oslo"), call("look", city="Oslo"), say("booked"))
+    agent = Agent(wire.provider(model), tools=[book, look])
+    waiting = wire.run(agent, "book", allowed_tools=["book"])
+    assert waiting.pending is not None
+    result = agent.resume_sync(Pending.load(waiting.pending.dump()), approve=True)
+    assert (ran, [r.ran for r in result.tool_calls]) == (["Oslo"], [True, False])
+
+
+def test_hosted_tools_are_not_restricted() -> None:
+    """They are the service's own, from the settings: they stay in reach beside the allowed ones."""
+    hosted = {"type": "mcp", "server_label": "docs", "server_url": "https://example.org", "require_approval": "never"}
+    model = ScriptedModel([say("x")])
+    agent = Agent(model.provider("openai"), tools=[look, listen], settings={"tools": [{"type": "web_search"}, hosted]})
+    agent.run_sync("?", allowed_tools=["look"])
+    assert model.requests[0].body["tool_choice"]["tools"] == [
+        {"type": "function", "name": "look"},
+        {"type": "web_search"},
+        {"type": "mcp", "server_label": "docs"},
+    ]
+
+
+def test_a_choice_that_may_not_be_made() -> None:
+    model = ScriptedModel([say("x")])
+    with pytest.raises(ValueError, match="allowed_tools"):
+        Agent(model.provider("openai"), tools=[look, listen]).run_sync(
+            "?", tool_choice="look", allowed_tools=["listen"]
+        )
+    assert model.requests == []
 
 
 @pytest.mark.parametrize("options", [{"tool_choice": "lok"}, {"allowed_tools": ["lok"]}])

@@ -340,12 +340,18 @@ CLAUDE: list[tuple[str, Callable[[Body], None]]] = [
     ("thinking-missing", drop("messages", 1, "content", 0)),
 ]  # fmt: skip
 
+NAMED = {"type": "function", "name": "lose", "function": {"name": "lose"}}
+ALLOWED: Body = {"type": "allowed_tools", "mode": "auto", "tools": [NAMED]}
+
 SHARED: list[tuple[str, Callable[[Body], None]]] = [
     ("unknown-parameter", put("max_tool_turns", value=5)),
     ("model", drop("model")),
     ("sampling-parameter", put("temperature", value=0.5)),
     ("tool-choice", put("tool_choice", value="any")),
     ("tool-choice", put("tool_choice", value={"type": "function", "name": "lose", "function": {"name": "lose"}})),
+    ("tool-choice", put("tool_choice", value={"type": "allowed_tools", "mode": "auto", "tools": []})),
+    ("tool-choice", put("tool_choice", value={"type": "allowed_tools", "allowed_tools": {"tools": [NAMED]}})),
+    ("tool-choice", put("tool_choice", value={**ALLOWED, "allowed_tools": ALLOWED})),
 ]
 
 RESPONSES: list[tuple[str, Callable[[Body], None]]] = [

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from toolsmith._run.budget import Around
     from toolsmith._run.line import Offers
     from toolsmith._run.output import Output
-    from toolsmith._run.run import Run, Wishes
+    from toolsmith._run.run import Allowed, Run, Wishes
     from toolsmith.approvals import Approve, Pending
     from toolsmith.events import Observer
     from toolsmith.messages import Message, Prompt
@@ -41,15 +41,16 @@ class RunOptions(TypedDict, total=False):
         deps: handed to tools that take a `RunContext`, never shown to the model.
         tool_choice: for the first request: "auto", "none", "required" or a tool's name. A service that refuses to be
             forced is asked with "auto".
-        allowed_tools: names of the tools that may be called in this run; calls of others are refused. The model sees
-            the same list of tools, so that what the service has cached stays good.
+        allowed_tools: names of the tools that may be called in this run; calls of others are refused. Or a function
+            that gives them (None for all) for each turn, by its number from 1. The model sees the same list of tools,
+            so that what the service has cached stays good; OpenAI is told which of them it may call.
         approve: decides about calls of tools with `requires_approval`; instead of the agent's own.
     """
 
     message_history: Sequence[Message] | None
     deps: Any
     tool_choice: str
-    allowed_tools: Collection[str] | None
+    allowed_tools: Allowed
     approve: Approve | None
 
 
@@ -200,6 +201,7 @@ class Agent(Generic[OutputT]):
         approve: Collection[str] | bool = (),
         deny: Mapping[str, str] | Collection[str] = (),
         deps: Any = None,
+        allowed_tools: Allowed = None,
     ) -> RunResult[OutputT]:
         """Go on where calls waited for a person. Calls of that turn that have run already are not repeated.
 
@@ -208,12 +210,13 @@ class Agent(Generic[OutputT]):
             approve: ids of calls to run; True for all that `deny` does not name.
             deny: ids of calls to refuse; a mapping gives the reason that the model is told.
             deps: as in `run`.
+            allowed_tools: as in `run`; None for those of the turn that waited.
 
         Raises:
             ValueError: an id that does not wait, or a result that does not.
             RunError: as for `run`.
         """
-        return await self._resume(waiting, approve, deny, deps).answer()
+        return await self._resume(waiting, approve, deny, {"deps": deps, "allowed_tools": allowed_tools}).answer()
 
     def resume_sync(
         self,
@@ -222,9 +225,10 @@ class Agent(Generic[OutputT]):
         approve: Collection[str] | bool = (),
         deny: Mapping[str, str] | Collection[str] = (),
         deps: Any = None,
+        allowed_tools: Allowed = None,
     ) -> RunResult[OutputT]:
         """`resume` for code without an event loop."""
-        return self._resume(waiting, approve, deny, deps).answer_sync()
+        return self._resume(waiting, approve, deny, {"deps": deps, "allowed_tools": allowed_tools}).answer_sync()
 
     def as_tool(
         self, *, name: str | None = None, description: str | None = None, **options: Unpack[Options]
@@ -270,7 +274,7 @@ class Agent(Generic[OutputT]):
         waiting: RunResult[Any] | Pending,
         approve: Collection[str] | bool,
         deny: Mapping[str, str] | Collection[str],
-        deps: Any,
+        options: RunOptions,
     ) -> Run:
         from toolsmith._run.run import resume
 
@@ -278,7 +282,7 @@ class Agent(Generic[OutputT]):
         if pending is None:
             raise ValueError("This run does not wait for anybody: its stop_reason is not 'approval'.")
         decisions = pending.decisions(approve, deny)
-        return resume(self, self._kept_offers(), pending, decisions, self._wishes({"deps": deps}))
+        return resume(self, self._kept_offers(), pending, decisions, self._wishes(options))
 
     def _wishes(self, options: RunOptions, *, keep: bool = False, around: Around | None = None) -> Wishes:
         from toolsmith._run.run import Wishes

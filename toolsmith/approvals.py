@@ -78,6 +78,7 @@ class Pending:
         answered: what became of the other calls of that turn, by their place in it.
         usage, turns, tool_calls, by_tool, by_group: what the run has used, so that its limits go on to hold.
         breaker: which calls have failed before.
+        allowed: the names of the tools that may be called, None for all.
     """
 
     calls: tuple[PendingCall, ...]
@@ -89,6 +90,7 @@ class Pending:
     by_tool: Counter[str] = field(default_factory=Counter[str])
     breaker: Breaker = field(default_factory=Breaker)
     by_group: Counter[str] = field(default_factory=Counter[str])
+    allowed: Collection[str] | None = None
 
     @classmethod
     def of(
@@ -98,6 +100,7 @@ class Pending:
         answered: Mapping[int, Answered],
         budget: Budget,
         breaker: Breaker,
+        allowed: Collection[str] | None = None,
     ) -> Pending:
         """A run as it stands; later changes of the run do not reach it."""
         return cls(
@@ -110,6 +113,7 @@ class Pending:
             budget.by_tool.copy(),
             breaker.copy(),
             budget.by_group.copy(),
+            allowed,
         )
 
     def dump(self) -> str:
@@ -126,6 +130,7 @@ class Pending:
                 "by_tool": dict(self.by_tool),
                 "breaker": self.breaker.dump(),
                 "by_group": dict(self.by_group),
+                "allowed": None if self.allowed is None else sorted(self.allowed),
             }
         )
 
@@ -150,6 +155,7 @@ class Pending:
                 Counter(data["by_tool"]),
                 Breaker.load(data["breaker"]) if "breaker" in data else Breaker(),
                 Counter(data.get("by_group", {})),
+                data.get("allowed"),
             )
         except HistoryError:
             raise

@@ -246,6 +246,8 @@ class Request:
         tool_choice: "auto", "none", "required" or a tool's name.
         parallel: False forbids several calls in one turn; None leaves it to the service.
         settings: the API's own parameters, passed through ("max_tokens", "reasoning", ...).
+        allowed: of `tools`, the names that may be called in this turn, in their order; None for all. A service that can
+            is told so; calls of others are refused in any case.
     """
 
     instructions: str
@@ -254,6 +256,7 @@ class Request:
     tool_choice: str = "auto"
     parallel: bool | None = None
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    allowed: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from toolsmith._run.loop import Conversation
     from toolsmith._run.steps import Step
     from toolsmith._run.turn import Turn
+    from toolsmith.registry import ToolRegistry
     from toolsmith.tool import Tool
 
 FEW: Final = 2
@@ -179,6 +180,18 @@ def _reporter(talk: Conversation, call: ToolCall) -> Callable[[Any], None] | Non
     if emit is None:
         return None
     return lambda progress: emit(ToolProgress(call.id, call.name, progress))
+
+
+def allowed_names(names: Collection[str] | None, tools: ToolRegistry) -> Collection[str] | None:
+    """What a user gave as `allowed_tools`.
+
+    Raises:
+        TypeError: it is a text and no list of them.
+        KeyError: a name that no tool has: misspelt, it would leave a tool out of reach.
+    """
+    if isinstance(names, str):
+        raise TypeError(f"allowed_tools takes a list of names: write [{names!r}].")
+    return None if names is None else frozenset(tools.get(name).name for name in names)
 
 
 def callable_tools(talk: Conversation) -> list[str]:

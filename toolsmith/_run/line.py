@@ -108,8 +108,18 @@ class Line:
             ask.tool_choice,
             self.parallel,
             self.settings if self._settings is None else self._settings,
+            self._allowed(offer),
         )
         return provider.encode_request(request, stream=stream)
+
+    def _allowed(self, offer: Offer) -> tuple[str, ...] | None:
+        """The names that this turn may call; that of the answer's own tool is always among them."""
+        talk = self.conversation
+        if talk.allowed is None:
+            return None
+        answer = "" if talk.output is None else talk.output.tool.name
+        names = tuple(name for name in offer.offered if name == answer or name in talk.allowed)
+        return None if len(names) == len(offer.offered) else names
 
     def _make_offer(self) -> Offer:
         """Tell the conversation how its tools, and its answer, are put to the provider in use."""

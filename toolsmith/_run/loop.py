@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from toolsmith import approvals
 from toolsmith._calls.settle import Settled
 from toolsmith._feedback import FEEDBACK, Feedback
-from toolsmith._run.admission import admit, callable_tools, prepare, tell_left
+from toolsmith._run.admission import admit, allowed_names, callable_tools, prepare, tell_left
 from toolsmith._run.breaker import Breaker
 from toolsmith._run.result import StopReason, ToolRecord
 from toolsmith._run.steps import Ask, Decide, Decision, Ending, Invoke, Step, stages
@@ -51,7 +51,8 @@ class Conversation:
         answer_form: how the service was told of `output`, where it holds the answer itself to the schema; filled by the
             driver. None where the model answers by a tool instead.
         tool_choice: for the first request only: a model forced each time could never answer.
-        allowed: the tools that may be called, None for all; the tool list stays as it is.
+        allowed: the tools that may be called in this turn, None for all; the tool list stays as it is.
+        restrict: gives `allowed` anew before each turn, by its number; None where it stays as it is.
         emit: takes events; None where nobody listens.
         approve: decides about calls that need a person's word; handed on to runs inside this one.
         expose_errors: the model is shown the text of exceptions.
@@ -67,6 +68,7 @@ class Conversation:
     answer_form: Offered | None = None
     tool_choice: str = "auto"
     allowed: Collection[str] | None = None
+    restrict: Callable[[int], Collection[str] | None] | None = None
     emit: Callable[[Event], None] | None = None
     deps: Any = None
     feedback: Feedback = FEEDBACK
@@ -95,6 +97,7 @@ class Conversation:
                 return self._out_of_time()
             if self.closing is None and (over := self.budget.spent()) is not None:
                 self._close(over)
+            self._restrict()
             self.budget.turns += 1
             try:
                 reply: Reply = yield Ask(self._choice(), self.budget.deadline)
@@ -276,7 +279,7 @@ class Conversation:
         if not calls:
             return None
         answers = approvals.answered(turn.records)
-        pending = Pending.of(tuple(calls), self.history, answers, self.budget, self.breaker)
+        pending = Pending.of(tuple(calls), self.history, answers, self.budget, self.breaker, self.allowed)
         return self._without_value("", "approval", "", pending)
 
     # ---- limits
@@ -294,11 +297,22 @@ class Conversation:
             self.expose_errors,
         )
 
+    def _restrict(self) -> None:
+        """Which tools the coming turn may call.
+
+        Raises:
+            KeyError: a name that no tool has; the history is valid.
+        """
+        if self.restrict is not None:
+            self.allowed = allowed_names(self.restrict(self.budget.turns + 1), self.tools)
+
     def _choice(self) -> str:
         if self.closing is not None:
             by_tool = self.output is not None and self.answer_form is None
             return self.output.tool.name if by_tool and self.output is not None else "none"
         choice, self.tool_choice = self.tool_choice, "auto"
+        if choice in self.tools and self.allowed is not None and choice not in self.allowed:
+            return "auto"  # `restrict` has the last word
         return choice
 
     def _close(self, over: StopReason) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Callable, Collection, Generator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from toolsmith._feedback import FEEDBACK
+from toolsmith._run.admission import allowed_names
 from toolsmith._run.budget import Around, Budget
 from toolsmith._run.drive import Outbox, Steps, adrive, astream, drive, stream
 from toolsmith._run.line import Line, Offers
@@ -31,6 +32,9 @@ __all__ = ["Offers", "Run", "Wishes", "begin", "resume"]
 
 log = logging.getLogger("toolsmith")
 
+Allowed = Collection[str] | Callable[[int], Collection[str] | None] | None
+"""Which tools may be called: in all turns, or in the one of a number, from 1; None for all."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
@@ -40,7 +44,7 @@ class Wishes:
         deps: for tools that take a `RunContext`.
         output: what the answer has to be; None for text.
         tool_choice: for the first request.
-        allowed: the tools that may be called, None for all.
+        allowed: the tools that may be called, None for all; or a function that gives them for each turn.
         approve: decides about calls that need a person's word.
         keep: events are kept for one who reads them as a stream.
         around: the run that this one is part of; None for a run of its own.
@@ -49,7 +53,7 @@ class Wishes:
     deps: Any = None
     output: Output | None = None
     tool_choice: str = "auto"
-    allowed: Collection[str] | None = None
+    allowed: Allowed = None
     approve: Approve | None = None
     keep: bool = False
     around: Around | None = None
@@ -101,6 +105,8 @@ def resume(agent: Agent[Any], offers: Offers, pending: Pending, decisions: Seque
         pending.by_tool.copy(),
         pending.by_group.copy(),
     )
+    if wishes.allowed is None:
+        wishes = replace(wishes, allowed=pending.allowed)
     run = _run(agent, offers, list(pending.messages), budget, wishes, len(pending.messages))
     run.waiting, run.decisions = pending, decisions
     run.conversation.breaker = pending.breaker.copy()
@@ -112,7 +118,9 @@ def resume(agent: Agent[Any], offers: Offers, pending: Pending, decisions: Seque
 def _run(
     agent: Agent[Any], offers: Offers, messages: list[Message], budget: Budget, wishes: Wishes, before: int
 ) -> Run:
-    _check_names(agent, wishes)
+    restrict = wishes.allowed if callable(wishes.allowed) else None
+    allowed = None if callable(wishes.allowed) else allowed_names(wishes.allowed, agent.tools)
+    _check_choice(agent, wishes.tool_choice, allowed)
     encoded_text(agent.instructions, "Agent.instructions")
     observers = [*agent.observers]
     if wishes.around is not None and wishes.around.tell is not None:
@@ -125,7 +133,8 @@ def _run(
         messages,
         output=wishes.output,
         tool_choice=wishes.tool_choice,
-        allowed=wishes.allowed,
+        allowed=allowed,
+        restrict=restrict,
         emit=emit,
         deps=wishes.deps,
         approve=wishes.approve,
@@ -144,14 +153,13 @@ def _run(
     return Run(conversation, line, before, outbox, emit)
 
 
-def _check_names(agent: Agent[Any], wishes: Wishes) -> None:
-    """A misspelt name must not force nothing, or leave a tool in reach."""
-    if isinstance(wishes.allowed, str):
-        raise TypeError(f"allowed_tools takes a list of names: write [{wishes.allowed!r}].")
-    for name in wishes.allowed or ():
-        agent.tools.get(name)
-    if wishes.tool_choice not in ("auto", "none", "required"):
-        agent.tools.get(wishes.tool_choice)
+def _check_choice(agent: Agent[Any], choice: str, allowed: Collection[str] | None) -> None:
+    """A misspelt name must not force nothing, nor one that may not be called force a refusal."""
+    if choice in ("auto", "none", "required"):
+        return
+    agent.tools.get(choice)
+    if allowed is not None and choice not in allowed:
+        raise ValueError(f"tool_choice={choice!r} forces a tool that allowed_tools leaves out. Put it in.")
 
 
 @dataclass(slots=True, eq=False)

@@ -161,10 +161,12 @@ class OpenAIChat(OpenAICarrier):
         extra, tools = settings.pop("extra_body", None), settings.pop("tools", None)
         head: dict[str, Any] = {"model": self.model, **settings}
         if request.tools:
-            if request.tool_choice in ("none", "required"):
-                head["tool_choice"] = request.tool_choice
-            elif request.tool_choice != "auto":
-                head["tool_choice"] = {"type": "function", "function": {"name": request.tool_choice}}
+            choice = self._tool_choice(request, _function, [_named(tool) for tool in tools or ()])
+            if isinstance(choice, dict) and choice["type"] == "allowed_tools":  # nested here, flat on the other API
+                inner = {key: choice[key] for key in ("mode", "tools")}
+                choice = {"type": "allowed_tools", "allowed_tools": inner}
+            if choice != "auto":
+                head["tool_choice"] = choice
             if request.parallel is not None:
                 head["parallel_tool_calls"] = request.parallel
         if stream:
@@ -190,6 +192,17 @@ class OpenAIChat(OpenAICarrier):
     def accumulator(self) -> ChatStream:
         """For the answer to one streamed request."""
         return ChatStream(self.name)
+
+
+def _function(name: str) -> dict[str, Any]:
+    """A function tool, as `tool_choice` names it."""
+    return {"type": "function", "function": {"name": name}}
+
+
+def _named(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool of the user's settings, as `tool_choice` names it."""
+    kind = tool["type"]
+    return {"type": kind, kind: {"name": obj(tool.get(kind)).get("name")}}
 
 
 def _assistant(message: Message) -> bytes:

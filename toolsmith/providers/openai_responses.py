@@ -157,10 +157,9 @@ class OpenAIResponses(OpenAICarrier):
         if request.instructions:
             head["instructions"] = request.instructions
         if request.tools:
-            if request.tool_choice in ("none", "required"):
-                head["tool_choice"] = request.tool_choice
-            elif request.tool_choice != "auto":
-                head["tool_choice"] = {"type": "function", "name": request.tool_choice}
+            choice = self._tool_choice(request, _function, [_hosted(tool) for tool in tools or ()])
+            if choice != "auto":
+                head["tool_choice"] = choice
             if request.parallel is not None:
                 head["parallel_tool_calls"] = request.parallel
         if stream:
@@ -180,6 +179,16 @@ class OpenAIResponses(OpenAICarrier):
     def accumulator(self) -> ResponseStream:
         """For the answer to one streamed request."""
         return ResponseStream(self.name)
+
+
+def _function(name: str) -> dict[str, Any]:
+    """A function tool, as `tool_choice` names it."""
+    return {"type": "function", "name": name}
+
+
+def _hosted(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """A hosted tool, as `tool_choice` names it: by its type, and its name or label where it has one."""
+    return {key: tool[key] for key in ("type", "name", "server_label") if key in tool}
 
 
 def _said(text: str) -> dict[str, Any]:

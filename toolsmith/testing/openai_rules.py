@@ -199,11 +199,24 @@ def _choice(request: Recorded) -> No | None:
             return None
         words = "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified."
         return bad(words, param="tool_choice")
+    if (no := _allowed_shape(request, choice)) is not None:
+        return no
     names = [function.get("name") for _, function in functions(request)]
     for name in _chosen(choice):
         if name not in names:
             return bad(f"Tool choice '{name}' not found in 'tools' parameter.", param="tool_choice")
     return None
+
+
+def _allowed_shape(request: Recorded, choice: object) -> No | None:
+    """A list of allowed tools: flat on Responses, one object deeper on Chat Completions; never an empty one."""
+    if inside(choice, "type") != "allowed_tools":
+        return None
+    path = "tool_choice" if request.api == "openai" else "tool_choice.allowed_tools"
+    held = choice if request.api == "openai" else inside(choice, "allowed_tools")
+    if inside(held, "mode") not in ("auto", "required"):
+        return missing(f"{path}.mode")
+    return None if dicts(inside(held, "tools")) else missing(f"{path}.tools")
 
 
 def _chosen(choice: object) -> Iterator[object]:
