@@ -36,8 +36,8 @@ class OpenAICarrier(SDKCarrier):
     ) -> str | dict[str, Any]:
         """`tool_choice` of a request; "auto" is what the API takes where none is sent.
 
-        Only OpenAI's own service is told which tools a turn may call (O/types/responses/tool_choice_allowed_param.py and
-        its like for Chat Completions): other servers, Azure's among them, are not known to take that.
+        Only OpenAI's own service is told which tools a turn may call (O/types/responses/tool_choice_allowed_param.py
+        and its like for Chat Completions): other servers, Azure's among them, are not known to take that.
 
         Args:
             request: what is wanted.
