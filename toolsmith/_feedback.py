@@ -141,9 +141,10 @@ class Feedback(MediaWording, RunWording):
         words = f"Nothing was run: there is no tool named `{shortened(name, 80)}`."
         if not available:
             return f"{words} There are no tools in this run. Answer without one."
+        tools = self.names(available, _TOOLS_SHOWN)
         if near := nearest(name, available):
-            words += f" Did you mean `{near}`?"
-        return f"{words} The tools are {self.names(available, _TOOLS_SHOWN)}."
+            return f"{words} Did you mean `{near}`? The tools are {tools}."
+        return f"{words} Use a tool that there is, or answer without one. The tools are {tools}."
 
     def cut_off(self, tool: str, size: int) -> str:
         """The output limit cut the turn in which the call stood."""
@@ -320,7 +321,7 @@ class Feedback(MediaWording, RunWording):
         elif isinstance(data, str):
             text = data or "(an empty text)"
         else:
-            text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+            text = _compact(data)
         return "\n\n".join([text, *(f"Note: {n}" for n in result.notes)])
 
     def cut_result(self, tool: str, text: str, limit: int) -> str:
@@ -343,6 +344,10 @@ def _excerpt(text: str) -> str:
 
 def _shown(exposed: str) -> str:
     return f"; {shortened(exposed, 2_000)}" if exposed else ""
+
+
+# `json.dumps` would make an encoder for each text.
+_compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def _json(value: Any, most: int) -> str:

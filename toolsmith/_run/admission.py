@@ -118,8 +118,11 @@ def tell_left(talk: Conversation, turn: Turn) -> None:
     found: dict[tuple[str, str], tuple[int, Left, Tool[..., Any] | None]] = {}
     for index, call in turn.open():
         tool = _callable(talk, call.name)
+        lefts = talk.budget.lefts(tool)
+        if all(left.left > FEW for left in lefts):
+            continue
         least: dict[str, Left] = {}
-        for left in talk.budget.lefts(tool):
+        for left in lefts:
             if left.what not in least or left.left < least[left.what].left:
                 least[left.what] = left
         for what, left in least.items():

@@ -10,12 +10,15 @@ other arguments and something to show for it. Then all counts begin anew.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple, cast
+
+from jiter import from_json
 
 from toolsmith._arguments.jsontext import Exact, Parsed, parse
 
@@ -24,6 +27,10 @@ MOST: Final = 2
 
 EMPTY: Final = ""
 """Stands for a failure where there was none, but an empty result."""
+
+# `json.dumps` would make an encoder for each text.
+_in_order: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+_MAY_BE_FLOAT: Final = re.compile(r"[0-9][.eE]|-0")
 
 
 class Key(NamedTuple):
@@ -46,15 +53,30 @@ def key_of(tool: str, arguments: str) -> Key:
         arguments: JSON text as the model wrote it; what is no JSON is equal to itself only.
     """
     try:
-        parsed = parse(arguments)
-        if isinstance(parsed, Parsed) and isinstance(parsed.value, str):
-            parsed = parse(parsed.value)  # some models encode their arguments twice
-        text = arguments
-        if isinstance(parsed, Parsed):
-            text = json.dumps(_canonical(parsed.value), sort_keys=True, separators=(",", ":"))
+        parsed = _plainly(arguments)
+        if parsed is None:
+            return Key(tool, _digest(_canonical_text(arguments)))
+        return Key(tool, _digest(_in_order(parsed)))
     except RecursionError:
-        text = arguments
-    return Key(tool, _digest(text))
+        return Key(tool, _digest(arguments))
+
+
+def _plainly(arguments: str) -> dict[str, Any] | None:
+    """The arguments, if they are an object without a float: then what the parser gives is canonical as it stands."""
+    if _MAY_BE_FLOAT.search(arguments):
+        return None
+    try:
+        value = from_json(arguments.encode(), catch_duplicate_keys=True, allow_inf_nan=False)
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def _canonical_text(arguments: str) -> str:
+    parsed = parse(arguments)
+    if isinstance(parsed, Parsed) and isinstance(parsed.value, str):
+        parsed = parse(parsed.value)  # some models encode their arguments twice
+    return _in_order(_canonical(parsed.value)) if isinstance(parsed, Parsed) else arguments
 
 
 def _canonical(value: Any) -> Any:

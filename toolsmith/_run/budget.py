@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import inf
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from toolsmith.messages import Usage
 
@@ -47,9 +47,8 @@ class Over:
     counted: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
-    """How much of a limit is left; `shared` by all runs together, or the run's own."""
+class Left(NamedTuple):
+    """How much of a limit is left; `shared` by all runs together, or the run's own. A tuple: each call makes some."""
 
     what: What
     left: int
@@ -92,12 +91,9 @@ class Budget:
     shared_left: dict[str, int] = field(default_factory=dict[str, int])
     _shared_calls_spent: bool = False
 
-    def chain(self) -> Iterator[Budget]:
+    def chain(self) -> tuple[Budget, ...]:
         """This budget, then those of the runs around it."""
-        budget: Budget | None = self
-        while budget is not None:
-            yield budget
-            budget = budget.outer
+        return (self,) if self.outer is None else (self, *self.outer.chain())
 
     # ---- time and tokens
 
@@ -113,12 +109,15 @@ class Budget:
 
     @property
     def out_of_time(self) -> bool:
-        return self.seconds_left == 0.0 or any(budget.cancelled for budget in self.chain())
+        if self.deadline is not None and monotonic() >= self.deadline:
+            return True
+        return self.cancelled or (self.outer is not None and any(budget.cancelled for budget in self.outer.chain()))
 
     def timeout(self, tool: Tool[..., Any]) -> float | None:
         """Seconds that one call of this tool may take."""
         own = tool.options.timeout if tool.options.timeout is not None else self.limits.tool_timeout
-        least = min((t for t in (own, self.seconds_left) if t is not None), default=None)
+        left = self.seconds_left
+        least = left if own is None else own if left is None else min(own, left)
         return None if least == inf else least
 
     def charge(self, usage: Usage) -> None:
@@ -222,24 +221,24 @@ class Budget:
 
     # ---- what is left
 
-    def lefts(self, tool: Tool[..., Any] | None) -> Iterator[Left]:
+    def lefts(self, tool: Tool[..., Any] | None) -> list[Left]:
         """What is left for calls of a tool, by each limit that bounds them; for any tool, where there is none."""
+        found: list[Left | None] = []
         for budget in self.chain():
-            yield from budget._left("run", CALLS, budget.calls, budget.limits.calls)
-            if tool is not None and tool.options.group is not None:
-                group, most = tool.options.group, budget._group_limit(tool)
-                yield from budget._left("group", f"group:{group}", budget.by_group[group], most)
-        if tool is not None:
-            name, most = tool.name, tool.options.max_calls_per_run
-            yield from self._left("tool", f"tool:{name}", self.by_tool[name], most)
+            found.append(budget._left("run", CALLS, budget.calls, budget.limits.calls))
+            if tool is not None and (most := budget._group_limit(tool)) is not None:
+                group = tool.options.group or ""
+                found.append(budget._left("group", f"group:{group}", budget.by_group[group], most))
+        if tool is not None and (most := tool.options.max_calls_per_run) is not None:
+            found.append(self._left("tool", f"tool:{tool.name}", self.by_tool[tool.name], most))
+        return [left for left in found if left is not None]
 
-    def _left(self, what: What, name: str, count: int, most: int | None) -> Iterator[Left]:
+    def _left(self, what: What, name: str, count: int, most: int | None) -> Left | None:
         if most is None:
-            return
+            return None
         if self.limits.shared is None:
-            yield Left(what, max(most - count, 0), most)
-        elif name in self.shared_left:
-            yield Left(what, self.shared_left[name], most, shared=True)
+            return Left(what, max(most - count, 0), most)
+        return Left(what, self.shared_left[name], most, shared=True) if name in self.shared_left else None
 
     def calls_left(self, tool: Tool[..., Any]) -> int | None:
         """How many more calls this tool has, None where nothing bounds them."""

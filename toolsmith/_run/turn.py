@@ -135,13 +135,16 @@ class Turn:
         Args:
             to: calls before this place that have not ended are passed over: nobody waits for them now.
         """
-        for index in list(self._uncounted):
+        at = 0
+        while at < len(self._uncounted):
+            index = self._uncounted[at]
             landed = self._landed.get(index)
             if landed is None:
-                if index < to:
-                    continue
-                return
-            self._uncounted.remove(index)
+                if index >= to:
+                    return
+                at += 1
+                continue
+            del self._uncounted[at]
             times = self._count(index, landed) if landed.counts else 0
             if index not in self.records:
                 self._answer(index, self._told_again(index, landed, times) if times >= MOST else landed)

@@ -43,6 +43,7 @@ _STOPS: dict[str, Stop] = {
 REASONING_KEYS = ("reasoning_content", "reasoning")
 # What an answer holds and a request does not take (chat_completion_assistant_message_param.py).
 _ANSWER_ONLY = frozenset({"annotations", "function_call", "tool_calls", "content", "role", "audio"})
+_OF_A_CALL = frozenset({"id", "type", "function", "index"})
 
 _SENT = "sent_"
 _ID_LENGTH = 40  # OpenAI's own bound here: "string too long. Expected a string with maximum length 40" (public issues)
@@ -155,7 +156,7 @@ def _calls(completion: Mapping[str, Any], message: Mapping[str, Any]) -> tuple[l
             # Some servers parse the arguments of old calls, and fail the request where they are no object.
             text = dump(replayable_arguments(text)).decode()
         wire = {"id": server_id(label), "type": "function", "function": {**function, "arguments": text}}
-        more = {key: value for key, value in entry.items() if key not in (*wire, "index") and value is not None}
+        more = {key: value for key, value in entry.items() if key not in _OF_A_CALL and value is not None}
         entries.append({**wire, **more})
     return calls, entries
 
