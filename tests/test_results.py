@@ -172,6 +172,12 @@ def _loop() -> Any:
     return circle
 
 
+def _twice_in_itself() -> list[Any]:
+    loop: list[Any] = []
+    loop += [loop, loop]
+    return loop
+
+
 def _deep() -> Any:
     made: Any = 0
     for _ in range(MAX_DEPTH + 1):
@@ -204,6 +210,7 @@ async def _coroutine() -> str:
         (lambda: {(1, 2): "a"}, "names that are no text"),
         (lambda: {1: "a", "1": "b"}, "the same name twice"),
         (_loop, "it contains itself at `self`"),
+        (_twice_in_itself, "it contains itself at `[0]`"),
         (_deep, "nested too deeply"),
         (itertools.count, "too many items"),
         (lambda: {"all": itertools.count()}, "too many items at `all`"),
@@ -214,7 +221,7 @@ async def _coroutine() -> str:
         (lambda: [_coroutine()], "not finished"),
     ],
     ids=[
-        *("lock", "object", "class", "function", "inside", "tuple keys", "keys", "loop", "deep"),
+        *("lock", "object", "class", "function", "inside", "tuple keys", "keys", "loop", "two loops", "deep"),
         *("endless", "nested endless", "generator", "async generator", "file", "digits", "coroutine"),
     ],
 )

@@ -11,6 +11,8 @@ MAX_BITS: Final = 14_000
 MAX_ITEMS: Final = 100_000
 """Items taken from an iterator, which may be endless."""
 _NUMBERS = frozenset({int, float})
+_MANY: Final = 1_000
+"""Lists and dicts of one level from which on it pays to look at each only once."""
 
 
 def is_plain(value: Any) -> bool:
@@ -19,7 +21,7 @@ def is_plain(value: Any) -> bool:
     This runs over every result, so it calls as little as it can. It goes level by level, which bounds it for data that
     contains itself.
     """
-    kind = value.__class__
+    kind = type(value)
     if kind is str:
         return value.isascii() or encodable(value)
     if kind is not dict and kind is not list:
@@ -28,13 +30,13 @@ def is_plain(value: Any) -> bool:
     for _ in range(MAX_DEPTH):
         deeper: list[Any] = []
         for container in level:
-            if container.__class__ is dict:
+            if type(container) is dict:
                 for key in container:
-                    if key.__class__ is not str or not (key.isascii() or encodable(key)):
+                    if type(key) is not str or not (key.isascii() or encodable(key)):
                         return False
                 container = container.values()
             for item in container:
-                kind = item.__class__
+                kind = type(item)
                 if kind is str:
                     if not (item.isascii() or encodable(item)):
                         return False
@@ -50,12 +52,13 @@ def is_plain(value: Any) -> bool:
                     return False
         if not deeper:
             return True
-        level = deeper
+        # What contains itself twice would double with each level.
+        level = deeper if len(deeper) < _MANY else list({id(item): item for item in deeper}.values())
     return False
 
 
 def _is_plain_number(value: int | float) -> bool:
-    return isfinite(value) if value.__class__ is float else cast("int", value).bit_length() <= MAX_BITS
+    return isfinite(value) if type(value) is float else cast("int", value).bit_length() <= MAX_BITS
 
 
 def sound(text: str) -> str:
