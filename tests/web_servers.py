@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
@@ -84,10 +85,10 @@ def redirect(to: str, status: int = 302) -> bytes:
 
 
 @contextmanager
-def site(**answers: Handler | bytes) -> Generator[Site]:
+def site(tls: ssl.SSLContext | None = None) -> Generator[Site]:
     """A server on a free port of loopback, one thread a connection."""
     listener = socket.create_server(("127.0.0.1", 0))
-    served = Site(listener.getsockname()[1], dict(answers))
+    served = Site(listener.getsockname()[1])
     over = threading.Event()
 
     def accept() -> None:
@@ -96,7 +97,7 @@ def site(**answers: Handler | bytes) -> Generator[Site]:
                 connection, _ = listener.accept()
             except OSError:
                 return
-            threading.Thread(target=_serve, args=(connection, served, over), daemon=True).start()
+            threading.Thread(target=_serve, args=(connection, served, over, tls), daemon=True).start()
 
     thread = threading.Thread(target=accept, daemon=True)
     thread.start()
@@ -110,8 +111,8 @@ def site(**answers: Handler | bytes) -> Generator[Site]:
         thread.join(5)
 
 
-def _serve(connection: socket.socket, served: Site, over: threading.Event) -> None:
-    with connection, suppress(OSError):
+def _serve(plain: socket.socket, served: Site, over: threading.Event, tls: ssl.SSLContext | None) -> None:
+    with plain, suppress(OSError), tls.wrap_socket(plain, server_side=True) if tls else plain as connection:
         connection.settimeout(10)
         seen = _read(connection)
         if seen is None:

@@ -14,29 +14,49 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from toolsmith.tool import Tool
     from toolsmith.web.backends import Found, SearchBackend, WebResult
     from toolsmith.web.ddgs import Ddgs
+    from toolsmith.web.fetch import FetchPage, WebPage
     from toolsmith.web.search import WebSearch
     from toolsmith.web.searxng import SearXNG
     from toolsmith.web.tavily import Tavily
 
+    fetch_page: Tool[..., Any]
+
 _MODULE_OF = {
     "Ddgs": "ddgs",
+    "FetchPage": "fetch",
     "Found": "backends",
     "SearXNG": "searxng",
     "SearchBackend": "backends",
     "Tavily": "tavily",
+    "WebPage": "fetch",
     "WebResult": "backends",
     "WebSearch": "search",
 }
 
-__all__ = ["Ddgs", "Found", "SearXNG", "SearchBackend", "Tavily", "WebResult", "WebSearch"]
+__all__ = [
+    "Ddgs",
+    "FetchPage",
+    "Found",
+    "SearXNG",
+    "SearchBackend",
+    "Tavily",
+    "WebPage",
+    "WebResult",
+    "WebSearch",
+    "fetch_page",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
+    if name == "fetch_page":
+        value = import_module("toolsmith.web.fetch").FetchPage().as_tool()
+    elif name in _MODULE_OF:
+        value = getattr(import_module(f"toolsmith.web.{_MODULE_OF[name]}"), name)
+    else:
         raise AttributeError(f"module 'toolsmith.web' has no attribute {name!r}")
-    value = getattr(import_module(f"toolsmith.web.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from toolsmith.errors import ConfigError
 from toolsmith.web import _wording as say
+from toolsmith.web._sites import is_below, sites
 from toolsmith.web.backends import MAX_RESULTS, Found, SearchBackend, WebResult, is_web_address
 
 if TYPE_CHECKING:
@@ -58,8 +59,8 @@ class WebSearch:
         if allowed_domains and blocked_domains:
             raise ConfigError("WebSearch takes allowed_domains or blocked_domains, not both.")
         self.limit = limit
-        self.allowed_domains = _domains("allowed_domains", allowed_domains)
-        self.blocked_domains = _domains("blocked_domains", blocked_domains)
+        self.allowed_domains = sites("WebSearch(allowed_domains=", allowed_domains)
+        self.blocked_domains = sites("WebSearch(blocked_domains=", blocked_domains)
         self._backend = _named(backend) if isinstance(backend, str) else backend
 
     @property
@@ -129,8 +130,8 @@ class WebSearch:
     def _is_wanted(self, result: WebResult) -> bool:
         host = (urlsplit(result.url).hostname or "").rstrip(".")
         if self.allowed_domains:
-            return any(_is_below(host, domain) for domain in self.allowed_domains)
-        return not any(_is_below(host, domain) for domain in self.blocked_domains)
+            return any(is_below(host, domain) for domain in self.allowed_domains)
+        return not any(is_below(host, domain) for domain in self.blocked_domains)
 
     def __repr__(self) -> str:
         return f"WebSearch({self._backend!r})" if self._backend is not None else "WebSearch()"
@@ -190,16 +191,3 @@ def _from_environment() -> SearchBackend:
     if os.environ.get("TAVILY_API_KEY"):
         return _named("tavily")
     raise ConfigError(_UNSET)
-
-
-def _domains(option: str, given: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(given, str):
-        raise ConfigError(f"WebSearch({option}={given!r}): give a list, [{given!r}].")
-    wrong = [d for d in given if not d or "/" in d or ":" in d or "*" in d or d != d.strip()]
-    if wrong:
-        raise ConfigError(f"WebSearch({option}=...) takes names of sites such as 'python.org', not {wrong[0]!r}.")
-    return tuple(d.lower().strip(".") for d in given)
-
-
-def _is_below(host: str, domain: str) -> bool:
-    return host == domain or host.endswith(f".{domain}")
