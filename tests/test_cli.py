@@ -19,13 +19,17 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from own_modules import forgotten
 
 from toolsmith import Agent, __version__
 from toolsmith.cli import main
-from toolsmith.testing import ScriptedModel, call, fail, html, refuse, say, turn
+from toolsmith.cli._view import Mask
+from toolsmith.testing import ScriptedModel, call, deliver, fail, html, refuse, say, turn
 from toolsmith.testing.server import ScriptServer
 
 SHOP = '''
@@ -557,7 +561,10 @@ class TestChat:
         assert [m["content"] for m in shop.model.requests[-1].body["messages"]] == ["Hi.", "Hello.", "Once more."]
 
     def test_at_a_terminal(self, scripted: Any, folder: Path) -> None:
-        """Ctrl-C cancels the turn and not the conversation, Ctrl-D leaves, and what was typed is kept."""
+        """Ctrl-C cancels the turn and not the conversation, Ctrl-D leaves, and what was typed is kept.
+
+        So are calls that may have had an effect: the model is told that the user cancelled them.
+        """
         pty = pytest.importorskip("pty")
         shop = scripted(say("Hello there."), call("wait", seconds=50), say("Still here."))
         ours, theirs = pty.openpty()
@@ -579,7 +586,7 @@ class TestChat:
             screen.type("Wait.\n")
             screen.expect("wait(seconds=50")
             screen.type("\x03")
-            screen.expect("The turn is cancelled")
+            screen.expect("The turn is cancelled; the model is told which calls were begun.")
             screen.expect("> ")
             screen.type("Still there?\n")
             screen.expect("Still here.")
@@ -588,8 +595,10 @@ class TestChat:
             process.wait(timeout=20)
         os.close(ours)
         assert process.returncode == 0
-        contents = [m["content"] for m in shop.model.requests[-1].body["messages"]]
-        assert contents == ["Hi.", "Hello there.", "Still there?"]
+        messages = shop.model.requests[-1].body["messages"]
+        contents = [m["content"] for m in messages if m["role"] != "tool"]
+        assert contents == ["Hi.", "Hello there.", "Wait.", None, "Still there?"]
+        assert re.search("cancelled|not run", messages[-2]["content"])  # as far as it had come
         history = folder / "state/toolsmith/history"
         assert [line for line in history.read_text().splitlines() if not line.startswith("_")] == [
             "Hi.",
@@ -597,6 +606,128 @@ class TestChat:
             "Still there?",
         ]
         assert history.stat().st_mode & 0o077 == 0
+
+
+class TestLive:
+    """At a terminal the words of the model are shown as they come."""
+
+    LONG = " ".join(f"word{n}" for n in range(40))
+
+    @pytest.mark.parametrize("chat", [False, True], ids=["run", "chat"])
+    def test_words_come_one_by_one_and_once(self, scripted: Any, chat: bool) -> None:
+        """Also those between calls, on lines of their own; a spinner while nothing comes, the account at the end."""
+        slow = deliver(say(self.LONG), pace=0.02, chop=6)
+        shop = scripted([say("I add them."), call("add", a=1, b=2)], slow)
+        words = ("chat", "shop:add") if chat else ("run", "shop:add", "1 + 2?")
+        with at_terminal(shop, *words, "--profile", "fast") as screen:
+            if chat:
+                screen.expect("> ")
+                screen.type("1 + 2?\n")
+            screen.expect("working")
+            screen.expect("I add them.\r\n")
+            screen.expect("add(a=1, b=2)")
+            screen.expect("word0")
+            begun = time.monotonic()
+            between = screen.expect("word39")
+            assert time.monotonic() - begun > 0.4
+            assert between.count("word38") == 1
+            assert "word" not in screen.expect("2 turns, 1 tool call")
+            if chat:
+                screen.expect("> ")
+                screen.type("\x04")
+        assert [request.streamed for request in shop.model.requests] == [True, True]
+
+    def test_elsewhere_the_answer_comes_at_once(self, scripted: Any) -> None:
+        """So that it can be asked for again when the connection breaks, as long as nobody has seen its beginning."""
+        shop = scripted([say("I add them."), call("add", a=1, b=2)], say("3"))
+        assert shop.run("run", "shop:add", "--profile", "fast", "1 + 2?")[:2] == (0, "3\n")
+        assert not any(request.streamed for request in shop.model.requests)
+
+    def test_secrets_are_masked_though_they_come_in_pieces(self, scripted: Any) -> None:
+        shop = scripted(deliver(say("The key is sk-shop-0123456789, and sk-shop- is none."), chop=3))
+        with at_terminal(shop, "run", "--profile", "fast", "Key?") as screen:
+            screen.expect("The key is [secret], and sk-shop- is none.\r\n")
+
+    def test_an_end_that_might_have_become_a_secret(self, scripted: Any) -> None:
+        """What was held back is shown when nothing follows."""
+        shop = scripted([say("It begins with sk-sho"), call("add", a=1, b=2)], say("sk"))
+        with at_terminal(shop, "run", "shop:add", "--profile", "fast", "Key?") as screen:
+            screen.expect("It begins with sk-sho\r\n")
+            screen.expect("sk\r\n")
+
+    def test_terminal_codes_are_written_out(self, scripted: Any) -> None:
+        shop = scripted(deliver(say("a\x1b[2Jb"), chop=1))
+        with at_terminal(shop, "run", "--profile", "fast", "x") as screen:
+            screen.expect("a\\x1b[2Jb")
+
+    def test_ctrl_c_in_the_middle_of_words(self, scripted: Any) -> None:
+        """The turn is cancelled on a new line; the conversation goes on without it."""
+        shop = scripted(deliver(say(self.LONG), pace=0.3), say("Still here."))
+        with at_terminal(shop, "chat", "--profile", "fast") as screen:
+            screen.expect("> ")
+            screen.type("Talk.\n")
+            screen.expect("word1")
+            screen.type("\x03")
+            assert screen.expect("Interrupted.").endswith("\r\nInterrupted.")
+            screen.expect("> ")
+            screen.type("Still there?\n")
+            screen.expect("Still here.")
+            screen.expect("> ")
+            screen.type("\x04")
+        assert [m["content"] for m in shop.model.requests[-1].body["messages"]] == ["Still there?"]
+
+    def test_a_service_that_fails_in_the_middle_of_words(self, scripted: Any) -> None:
+        """They stay where they are; the error stands on a line of its own, and its exit code holds."""
+        shop = scripted(deliver(say("Hello there, you"), error="overloaded", error_after=2))
+        with at_terminal(shop, "run", "--profile", "fast", "Hi.", code=3) as screen:
+            screen.expect("Hello")
+            assert screen.expect("toolsmith: openai-chat:x").endswith("\r\ntoolsmith: openai-chat:x")
+
+    def test_typed_answers_are_shown_whole(self, scripted: Any) -> None:
+        """What the service makes of them is not for people."""
+        shop = scripted(call("final_answer", answer=3))
+        shop.folder.joinpath("typed.py").write_text(
+            "from toolsmith import Agent\nagent = Agent('fast', output_type=int)\n"
+        )
+        with at_terminal(shop, "run", "typed:agent", "1 + 2?") as screen:
+            screen.expect("3\r\n")
+        assert not shop.model.requests[0].streamed
+
+    @given(st.lists(st.sampled_from(["abc1", "abc12", "c1a", "a", "b", "c", "1", "2", " "])), st.data())
+    def test_no_way_to_cut_a_text_shows_a_secret(self, pieces: list[str], data: st.DataObject) -> None:
+        """Law: what is shown of a stream holds no secret whole, and of a text without secrets it shows all."""
+        secrets = ("abc123", "abc12", "2c1a")
+        text = "".join(pieces)
+        with patch.dict(os.environ, {f"SECRET{n}": value for n, value in enumerate(secrets)}):
+            mask = Mask(["SECRET0", "SECRET1", "SECRET2"])
+        shown, held = "", ""
+        for piece in cut_up(text, data):
+            more, held = mask.stream(held + piece)
+            shown += more
+        assert not any(secret in shown for secret in secrets)
+        if not any(secret in text for secret in secrets):
+            assert shown + held == text
+
+
+def cut_up(text: str, data: st.DataObject) -> Iterator[str]:
+    while text:
+        size = data.draw(st.integers(1, len(text)))
+        yield text[:size]
+        text = text[size:]
+
+
+@contextmanager
+def at_terminal(shop: Shop, *words: str, code: int = 0) -> Generator[Screen]:
+    """A command that has a terminal for all three streams; it must end with this exit code."""
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    env = {"XDG_STATE_HOME": str(shop.folder / "state"), "TERM": "xterm", "COLUMNS": "400"}
+    with shop.start(*words, env=env, stdin=theirs, stdout=theirs, stderr=theirs, terminal=True) as process:
+        os.close(theirs)
+        yield Screen(ours)
+        process.wait(timeout=20)
+    os.close(ours)
+    assert process.returncode == code
 
 
 def _take_terminal() -> None:
@@ -616,13 +747,17 @@ class Screen:
     def type(self, text: str) -> None:
         os.write(self._end, text.encode())
 
-    def expect(self, text: str) -> None:
-        """Read on until `text` has come, and past it."""
+    def expect(self, text: str) -> str:
+        """Read on until `text` has come, and past it; gives what came, up to and with it, without colours."""
         import select
 
         until = time.monotonic() + 20
         while text not in self._seen:
             ready, _, _ = select.select([self._end], [], [], max(until - time.monotonic(), 0))
             assert ready, f"{text!r} did not come; the screen shows:\n{self._seen}"
-            self._seen += os.read(self._end, 4096).decode(errors="replace")
-        self._seen = self._seen.partition(text)[2]
+            self._seen += _CODES.sub("", os.read(self._end, 4096).decode(errors="replace"))
+        before, _, self._seen = self._seen.partition(text)
+        return before + text
+
+
+_CODES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")

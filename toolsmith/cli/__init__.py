@@ -130,6 +130,7 @@ def _add_options(verb: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from toolsmith._references import is_reference
+    from toolsmith.cli._view import run_shown
 
     words: list[str] = options.words
     if words and words[-1] != "-" and not is_reference(words[-1]):
@@ -138,8 +139,7 @@ def _run(options: argparse.Namespace) -> int:
         references, prompt = [w for w in words if w != "-"], _read_prompt(words)
 
     def work(agent: Agent[Any], view: View) -> int:
-        with view.waiting():
-            result = agent.run_sync(prompt, approve=view.approve(agent))
+        result = run_shown(agent, view, prompt)
         code = _exits.of_result(result)
         view.ended(result, exit_code=code)
         return code

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolsmith.cli import _exits
+from toolsmith.cli._view import Interrupted, run_shown
 from toolsmith.errors import RunError, ToolsmithError
 
 if TYPE_CHECKING:
@@ -70,10 +71,13 @@ def _read(interactive: bool) -> str | None:
 def _turn(agent: Agent[Any], view: View, prompt: str, history: list[Message]) -> list[Message]:
     """One turn; gives the history to go on from."""
     try:
-        with view.waiting():
-            result = agent.run_sync(prompt, message_history=history, approve=view.approve(agent))
+        result = run_shown(agent, view, prompt, history)
     except KeyboardInterrupt as error:
         view.failed(error, exit_code=_exits.INTERRUPTED)
+        said = [*error.messages] if isinstance(error, Interrupted) else []
+        if any(message.tool_calls for message in said[len(history) :]):  # they may have had an effect
+            view.note("The turn is cancelled; the model is told which calls were begun.")
+            return said
         view.note("The turn is cancelled; the conversation goes on without it.")
         return history
     except ToolsmithError as error:

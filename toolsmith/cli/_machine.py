@@ -51,6 +51,10 @@ class JsonView:
         self._out = out
         self._mask = mask
 
+    @property
+    def live(self) -> bool:
+        return False
+
     def waiting(self) -> AbstractContextManager[object]:
         return nullcontext()
 

@@ -1,6 +1,7 @@
 """Runs for people: the trace on the standard error stream, the answer on standard output.
 
-So `toolsmith run ... > answer.txt` keeps the answer alone.
+So `toolsmith run ... > answer.txt` keeps the answer alone. At a terminal the words of the model are shown as they come,
+also those between its calls.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from toolsmith.agent import Agent, RunResult
     from toolsmith.approvals import Approve, PendingCall
 
+WORKING = "working"
 ARGUMENT_CHARS = 400
 RESULT_CHARS = 800
 RESULT_LINES = 12
@@ -80,11 +82,19 @@ class PeopleView:
         self._arrow, self._good, self._bad = ("→", "✓", "✗") if unicode else ("->", "ok", "failed")
         self._numbers: dict[int, int] = {}
         self._spinner: Status | None = None
+        self._words: list[str] = []  # of the last turn that had any, as they came
+        self._over = False  # that turn is over
+        self._held = ""  # the end of them, which may be the beginning of a secret
+        self._open = False  # the cursor stands behind words, within a line
+
+    @property
+    def live(self) -> bool:
+        return self._out.isatty() and not self._quiet
 
     def waiting(self) -> AbstractContextManager[object]:
         if self._quiet or not self._console.is_terminal:
             return nullcontext()
-        self._spinner = self._console.status("working", spinner="dots")
+        self._spinner = self._console.status(WORKING, spinner="dots")
         return self._spinner
 
     def approve(self, agent: Agent[Any]) -> Approve | None:
@@ -94,23 +104,66 @@ class PeopleView:
 
     def _ask(self, call: PendingCall) -> bool:
         """Ask the user. Anything but a yes is a no."""
-        if self._spinner is not None:
-            self._spinner.stop()
+        self._say_rest()
+        self._spin(None)
         self._line(f"{call.name}({self._short(_call(call.arguments), ARGUMENT_CHARS)}) needs your approval.", "bold")
         try:
             return self._console.input("Run it? [y/N] ", markup=False).strip().lower() in ("y", "yes")
         except EOFError:
             return False
         finally:
-            if self._spinner is not None:
-                self._spinner.start()
+            self._spin(WORKING)
 
     def note(self, text: str, style: str = "dim") -> None:
         """A line for people, left out by `quiet`."""
         if not self._quiet:
             self._line(text, style)
 
+    def _spin(self, what: str | None) -> None:
+        """Have the spinner say what is going on; None takes it away while something else is written."""
+        if self._spinner is None:
+            return
+        if what is None:
+            self._spinner.stop()
+        else:
+            self._say_rest()
+            self._break()
+            self._spinner.update(printable(self._mask(what)))
+            self._spinner.start()
+
+    # ---- words as they come
+
+    def _say(self, text: str) -> None:
+        """The next words of the model."""
+        if self._over:
+            self._words.clear()
+            self._over = False
+        self._words.append(text)
+        shown, self._held = self._mask.stream(self._held + text)
+        self._write(shown)
+
+    def _say_rest(self) -> None:
+        """The words are over: what was held back is no secret's beginning."""
+        held, self._held = self._held, ""
+        self._write(held)
+
+    def _write(self, text: str) -> None:
+        if not text:
+            return
+        self._spin(None)
+        encoding = self._out.encoding or "utf-8"
+        self._out.write(printable(text).encode(encoding, "backslashreplace").decode(encoding))
+        self._out.flush()
+        self._open = not text.endswith("\n")
+
+    def _break(self) -> None:
+        """Begin a new line, where words have left one open."""
+        if self._open:
+            self._write("\n")
+
     def _line(self, text: str, style: str = "") -> None:
+        self._say_rest()
+        self._break()
         self._console.print(printable(self._mask(text)), style=style or None, soft_wrap=True)
 
     def _short(self, text: str, most: int) -> str:
@@ -121,6 +174,7 @@ class PeopleView:
         match event:
             case RunStarted():
                 self._numbers.clear()
+                self._words.clear()
             case ApprovalNeeded(call):
                 self.note(f"    {call.name} waits for approval", "yellow")
             case ToolCallReady(call):
@@ -148,10 +202,19 @@ class PeopleView:
                 )
             case LimitReached(limit, _):
                 self.note(f"The run's {limit.replace('_', ' ')} is reached; one last turn for the answer.", "yellow")
-            case TextDelta() | ReasoningDelta() | ToolCallStarted() | ToolArgumentsDelta():
-                pass  # comes again in whole
-            case TurnEnded() | RunEnded() | HistoryMended():
-                pass  # `ended` tells, and the log
+            case TextDelta(text):
+                self._say(text)
+            case ReasoningDelta():
+                self._spin("thinking")
+            case ToolCallStarted(_, name):
+                self._spin(f"writing a call of {name}")
+            case TurnEnded(_, reply):
+                self._over = True
+                self._say_rest()
+                if reply.stop != "end":
+                    self._spin(WORKING)
+            case ToolArgumentsDelta() | RunEnded() | HistoryMended():
+                pass  # a call comes again in whole; `ended` tells, and the log
             case _:
                 assert_never(event)
 
@@ -184,7 +247,9 @@ class PeopleView:
             self.note(f"      raised {type(event.exception).__name__}: {words}", "red")
 
     def ended(self, result: RunResult[Any], *, exit_code: int) -> None:
-        if result.output is not None and result.output != "":
+        self._say_rest()
+        self._break()
+        if result.output not in (None, "") and result.output != "".join(self._words):  # those stand there already
             text = self._mask(_written(result.output))
             self._out.write((printable(text) if self._out.isatty() else text) + "\n")
             self._out.flush()

@@ -13,12 +13,18 @@ if TYPE_CHECKING:
     from toolsmith.agent import Agent, RunResult
     from toolsmith.approvals import Approve
     from toolsmith.events import Event
+    from toolsmith.messages import Message
 
 _SECRET_NAME = re.compile(r".*(_KEY|_TOKEN|_SECRET|_PASSWORD)", re.IGNORECASE)
 
 
 class View(Protocol):
     """Shows runs: an observer that is also told how a run ended."""
+
+    @property
+    def live(self) -> bool:
+        """Whether it shows the words of the model as they come."""
+        ...
 
     def __call__(self, event: Event) -> None: ...
 
@@ -41,6 +47,36 @@ class View(Protocol):
     def approve(self, agent: Agent[Any]) -> Approve | None:
         """Who decides about calls that need approval; None leaves them open, and the run ends there."""
         ...
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, with the history so far, in which every call has an answer."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        super().__init__()
+        self.messages = messages
+
+
+def run_shown(agent: Agent[Any], view: View, prompt: str, history: Sequence[Message] | None = None) -> RunResult[Any]:
+    """One run, as a stream where somebody watches it.
+
+    Elsewhere at once: an answer of which nobody has seen the beginning can be asked for again when the connection
+    breaks. A typed answer comes from the model in the service's own form, which is not for people.
+
+    Raises:
+        Interrupted: by the user, in the middle of a stream.
+    """
+    approve = view.approve(agent)
+    with view.waiting():
+        if not view.live or agent.output_type is not str:
+            return agent.run_sync(prompt, message_history=history, approve=approve)
+        with agent.run_stream_sync(prompt, message_history=history, approve=approve) as events:
+            try:
+                for _ in events:  # the view is among the agent's observers
+                    pass
+            except KeyboardInterrupt:
+                raise Interrupted(events.messages) from None
+        return events.result
 
 
 class Mask:
@@ -68,6 +104,19 @@ class Mask:
         for value in self._values:
             text = text.replace(value, "[secret]")
         return text
+
+    def stream(self, text: str) -> tuple[str, str]:
+        """Text that goes on later: what of it can be shown, and the end that may be the beginning of a secret."""
+        shown: list[str] = []
+        at = 0
+        while at < len(text):
+            rest = len(text) - at
+            if any(len(value) > rest and value.startswith(text[at:]) for value in self._values):
+                break
+            found = next((value for value in self._values if text.startswith(value, at)), None)
+            shown.append("[secret]" if found else text[at])
+            at += len(found or " ")
+        return "".join(shown), text[at:]
 
 
 def jsonable(output: Any) -> Any:
