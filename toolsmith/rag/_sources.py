@@ -1,0 +1,162 @@
+"""What is to be added, found out: paths, folders, patterns, texts and documents as a list of things to read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from glob import glob
+from pathlib import Path
+from typing import Any, Final
+
+from toolsmith.rag._readers import SUFFIXES
+from toolsmith.rag._where import is_key, is_scalar
+from toolsmith.rag.documents import MAX_METADATA, Document, Failure
+
+SKIPPED: Final = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
+"""Folders that are not looked into; nor are those whose names begin with a dot."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """A file to be read."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """As it was given, with "/" on every system."""
+        return self.path.as_posix()
+
+
+UNNAMED: Final = "text-"
+"""Begins the names of texts that were given none."""
+
+Item = FileSource | Document | Failure
+
+
+def items(given: object, *, match: str | Sequence[str] = "*") -> Iterator[Item]:
+    """What there is to add, each once.
+
+    Args:
+        given: a text, path, pattern, `Document`, or any iterable of them.
+        match: patterns for the names of files in folders.
+
+    Raises:
+        TypeError: something of another type.
+    """
+    patterns = (match,) if isinstance(match, str) else tuple(match)
+    seen: set[str] = set()
+    for item in _each(given, patterns):
+        name = item.source if isinstance(item, Document | Failure) else item.name
+        if name not in seen:
+            seen.add(name)
+            yield item
+
+
+def _each(given: object, patterns: tuple[str, ...]) -> Iterator[Item]:
+    match given:
+        case Document():
+            yield given
+        case Path():
+            yield from _path(given, patterns)
+        case str():
+            yield from _string(given, patterns)
+        case bytes() | bytearray() | Mapping():
+            raise TypeError("RAG.add takes texts, paths and Documents, not bytes or a mapping.")
+        case Iterable():
+            for one in given:  # pyright: ignore[reportUnknownVariableType]
+                yield from _each(one, patterns)  # pyright: ignore[reportUnknownArgumentType]
+        case os.PathLike():
+            yield from _path(Path(os.fspath(given)), patterns)  # pyright: ignore[reportUnknownArgumentType]
+        case _:
+            raise TypeError(f"RAG.add takes texts, paths and Documents, not {type(given).__name__}.")
+
+
+def _string(text: str, patterns: tuple[str, ...]) -> Iterator[Item]:
+    """A path, if there is one of that name or it looks like one; else a text."""
+    short = len(text) < 1_000 and "\n" not in text and "\x00" not in text
+    try:
+        if short and text.strip() and os.path.exists(os.path.expanduser(text)):
+            yield from _path(Path(text), patterns)
+            return
+    except (OSError, ValueError):
+        pass
+    if not text.strip():
+        yield Failure(repr(text), "there is no text in it")
+    elif short and not any(c.isspace() for c in text) and any(c in text for c in "*?["):
+        found = sorted(glob(os.path.expanduser(text), recursive=True))
+        if not found:
+            yield Failure(text, "no file fits this pattern")
+        for path in found:
+            if os.path.isfile(path):
+                yield FileSource(Path(path))
+    elif short and _looks_like_a_path(text):
+        yield Failure(text, "there is no such file. To add this text itself, add Document(text, source)")
+    else:
+        yield Document(text, f"{UNNAMED}{hashlib.blake2b(text.encode('utf-8', 'replace'), digest_size=6).hexdigest()}")
+
+
+def _looks_like_a_path(text: str) -> bool:
+    suffix = Path(text).suffix.lower()
+    if any(c.isspace() for c in text):
+        return text.startswith(("/", "./", "../", "~/")) and suffix in SUFFIXES
+    return "/" in text or "\\" in text or suffix in SUFFIXES
+
+
+def _path(path: Path, patterns: tuple[str, ...]) -> Iterator[Item]:
+    path = path.expanduser()
+    if path.is_dir():
+        yield from _folder(path, patterns)
+    elif path.exists():
+        yield FileSource(path)
+    else:
+        yield Failure(path.as_posix(), "there is no such file")
+
+
+def _folder(root: Path, patterns: tuple[str, ...]) -> Iterator[Item]:
+    """The files of a folder whose names say that they hold text; links that lead out of it are left alone."""
+    failures: list[Failure] = []
+
+    def failed(error: OSError) -> None:
+        failures.append(Failure(Path(error.filename or root).as_posix(), error.strerror or str(error)))
+
+    real = root.resolve()
+    for folder, folders, names in os.walk(root, onerror=failed):
+        folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in SKIPPED)
+        for name in sorted(names):
+            path = Path(folder, name)
+            if name.startswith(".") or path.suffix.lower() not in SUFFIXES:
+                continue
+            if not any(fnmatch(name, p) or fnmatch(path.relative_to(root).as_posix(), p) for p in patterns):
+                continue
+            if path.is_symlink() and not path.resolve().is_relative_to(real):
+                continue
+            yield FileSource(path)
+    yield from failures
+
+
+def checked_metadata(metadata: Mapping[str, Any] | None, source: str) -> dict[str, Any]:
+    """Metadata as plain data.
+
+    Raises:
+        ValueError: a key or a value that cannot be stored and filtered by; says which.
+    """
+    kept: dict[str, Any] = {}
+    for key, value in (metadata or {}).items():
+        if not is_key(key):
+            raise ValueError(f"metadata of {source}: {key!r} is no key: a printable string without quotes is.")
+        values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        for one in values:  # pyright: ignore[reportUnknownVariableType]
+            if not is_scalar(one):
+                raise ValueError(
+                    f"metadata of {source}: {key!r} is {one!r}. Strings, finite numbers, booleans and None can be "
+                    "filtered by, and lists of them."
+                )
+        kept[key] = values if isinstance(value, list | tuple | set | frozenset) else value
+    if (size := len(json.dumps(kept))) > MAX_METADATA:
+        raise ValueError(f"metadata of {source}: {size:,} characters of JSON; {MAX_METADATA:,} are the most.")
+    return kept

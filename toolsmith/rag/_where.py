@@ -1,0 +1,100 @@
+"""Filters on metadata: `{"lang": "en", "year": {"gte": 2020}, "tag": ["a", "b"]}` as checked conditions.
+
+    value                    equal to it
+    list, tuple or set       equal to one of them
+    {"gte": 2020, "lt": 2024}  all of these: eq, ne, in, gt, gte, lt, lte
+
+Where a document's own value is a list, a condition holds if it holds for one of its elements. Ranges compare numbers
+with numbers and strings with strings, so that ISO dates work; a value of the other type does not match. A document
+without the key matches nothing but `ne`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeGuard, cast, get_args
+
+Operator = Literal["in", "ne", "gt", "gte", "lt", "lte"]
+Scalar = str | int | float | bool | None
+SYMBOLS: Final[Mapping[str, str]] = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+_MAX_CONDITIONS, _MAX_VALUES, _MAX_INTEGER = 50, 1_000, 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One thing that metadata must fulfil. For a range, `values` has one member."""
+
+    key: str
+    operator: Operator
+    values: tuple[Scalar, ...]
+
+
+def conditions(where: Mapping[str, Any] | None) -> tuple[Condition, ...]:
+    """A filter, checked.
+
+    Raises:
+        ValueError: an operator that does not exist, or a value that metadata cannot have; says which and where.
+    """
+    found: list[Condition] = []
+    for key, wanted in (where or {}).items():
+        if not is_key(key):
+            raise ValueError(f"where: {key!r} is no key: a printable string without quotes is.")
+        match wanted:
+            case Mapping():
+                found += _operators(key, cast("Mapping[Any, Any]", wanted))
+            case _:
+                found.append(Condition(key, "in", _values(key, wanted)))
+    if len(found) > _MAX_CONDITIONS:
+        raise ValueError(f"where: {len(found)} conditions; {_MAX_CONDITIONS} are the most.")
+    return tuple(found)
+
+
+def _operators(key: str, wanted: Mapping[Any, Any]) -> list[Condition]:
+    if not wanted:
+        raise ValueError(f"where[{key!r}] is an empty dict: give an operator, such as {{'gte': 2020}}.")
+    found: list[Condition] = []
+    for operator, value in wanted.items():
+        match operator:
+            case "eq" | "in":
+                found.append(Condition(key, "in", _values(key, value)))
+            case "ne":
+                found.append(Condition(key, "ne", _values(key, value)))
+            case "gt" | "gte" | "lt" | "lte":
+                if isinstance(value, bool) or not isinstance(value, str | int | float) or not is_scalar(value):
+                    raise ValueError(f"where[{key!r}][{operator!r}] takes a number or a string, not {value!r}.")
+                found.append(Condition(key, operator, (value,)))
+            case _:
+                known = ", ".join(("eq", *get_args(Operator)))
+                raise ValueError(f"where[{key!r}]: there is no operator {operator!r}; there are {known}.")
+    return found
+
+
+def _values(key: str, value: Any) -> tuple[Scalar, ...]:
+    many = cast("Sequence[Any]", value if isinstance(value, list | tuple | set | frozenset) else (value,))
+    values = tuple(many)
+    if len(values) > _MAX_VALUES:
+        raise ValueError(f"where[{key!r}]: {len(values)} values; {_MAX_VALUES} are the most.")
+    for one in values:
+        if not is_scalar(one):
+            raise ValueError(f"where[{key!r}]: {one!r} is no string, finite number, boolean or None.")
+    return values
+
+
+def is_key(key: object) -> TypeGuard[str]:
+    """Whether metadata may have it: quotes and backslashes cannot stand in SQLite's paths."""
+    return isinstance(key, str) and key.isprintable() and not set(key) & {'"', "\\"}
+
+
+def is_scalar(value: Any) -> TypeGuard[Scalar]:
+    """Whether a value, or an element of a list, can be stored and compared."""
+    match value:
+        case None | bool() | str():
+            return True
+        case int():
+            return abs(value) <= _MAX_INTEGER
+        case float():
+            return math.isfinite(value)
+        case _:
+            return False
