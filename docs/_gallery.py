@@ -211,6 +211,11 @@ def _arguments() -> list[Entry]:
         _sent("search_hotels", '{"ciy": "Oslo", "day": "2026-12-24"}', "A misspelt name"),
         _sent("search_hotels", '{"city": "Oslo"}', "Something is missing"),
         _sent("search_hotels", '{"city": "Oslo", "day": "2026-12-24", "pets": true}', "Something invented"),
+        _sent(
+            "search_hotels",
+            '{"arguments": {"city": "Oslo", "day": "2026-12-24"}}',
+            "All of them inside one more object",
+        ),
         _sent("search_hotels", '{"city": "Oslo", "day": "24 December"}', "A date in words"),
         _sent("search_hotels", '{"city": "Oslo", "day": "2026-12-24", "guests": 12}', "Out of range"),
         _sent("search_hotels", '{"city": "Oslo", "day": "2026-12-24", "guests": "2"}', "A number in quotes"),

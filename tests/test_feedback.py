@@ -22,7 +22,8 @@ GOLDEN: list[tuple[str, str]] = [
     ),
     (
         FEEDBACK.unknown_tool("fly", ["search"]),
-        "Nothing was run: there is no tool named `fly`. The tools are `search`.",
+        "Nothing was run: there is no tool named `fly`. Use a tool that there is, or answer without one. "
+        "The tools are `search`.",
     ),
     (
         FEEDBACK.unknown_tool("fly", []),

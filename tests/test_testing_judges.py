@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from toolsmith import Agent, tool
+from toolsmith._simulate.strict_form import in_strict_form
 from toolsmith.errors import ProviderError
 from toolsmith.testing import Api, ScriptedModel, call, raw_call, say
 from toolsmith.testing.judges import (
@@ -17,7 +18,6 @@ from toolsmith.testing.judges import (
     openai_strict_problems,
     schema_problems,
 )
-from toolsmith.testing.speech import in_strict_form
 
 Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}

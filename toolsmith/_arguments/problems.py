@@ -63,6 +63,7 @@ class Problem:
         near_is_missing: the `near` name is required and was not sent: this is a renaming.
         optional: the place may be left out.
         accepted: for "unknown" the names that are accepted there.
+        holds: for "unknown" the accepted and missing names that stand inside the value: it is wrapped once too often.
     """
 
     path: Path
@@ -75,6 +76,7 @@ class Problem:
     near_is_missing: bool = False
     optional: bool = False
     accepted: tuple[str, ...] = ()
+    holds: tuple[str, ...] = ()
 
 
 RepairKind = Literal[

@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any, Final, cast
 
 from toolsmith._arguments.jsontext import Exact, Parsed, parse
+from toolsmith._arguments.likeness import nearest
 from toolsmith._arguments.problems import ABSENT, Findings, Kind, Path, Problem, Repair, RepairKind, Schema
 from toolsmith._arguments.shapes import (
     JsonType,
@@ -31,7 +32,6 @@ MAX_PROBLEMS: Final = 50
 """More than a model can use in one answer; the rest is found on its next try."""
 _VISITS: Final = 1_000_000
 """Values looked at in one reading, unions counted once per branch: bounds its time on megabytes and on deep unions."""
-_NAME_LENGTH: Final = 64
 
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,4299})")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
@@ -254,6 +254,8 @@ class Reader:
         """Record a name that is not accepted; what remains missing if it is another's misspelling."""
         free = [n for n in named if n not in sent]
         near = nearest(name, missing) or nearest(name, free)
+        inside = cast("dict[str, Any]", item) if isinstance(item, dict) and not near else {}
+        holds = tuple(n for n in free if n in inside)
         problem = Problem(
             (*path, name),
             "unknown",
@@ -263,9 +265,10 @@ class Reader:
             near=near,
             near_is_missing=near in missing,
             accepted=tuple(named),
+            holds=holds,
         )
         self.found.problems.append(problem)
-        return [m for m in missing if m != near]
+        return [m for m in missing if m != near and m not in holds]
 
     # ---- unions
 
@@ -308,7 +311,7 @@ class Reader:
             if name not in value:
                 if not all(self._requires(b, name) for b in branches):
                     continue
-                self.found.problems.append(Problem((*path, name), "missing", ABSENT, accepted, self._shapes.root))
+                self.found.problems.append(self._without_tag(branches, name, accepted, value, path))
                 return None
             tag, found = self._trial(accepted, value[name], (*path, name))
             if found.problems:
@@ -316,6 +319,16 @@ class Reader:
                 return None
             return [b for b, t in zip(branches, tags, strict=True) if tag in t[name]]
         return branches
+
+    def _without_tag(
+        self, branches: Sequence[Schema], name: str, accepted: Schema, value: dict[str, Any], path: Path
+    ) -> Problem:
+        parts = [p for b in branches for p in self._shapes.facts(b).parts]
+        known = {n for p in parts for n in dict_of(p.get("properties"))}
+        if typo := nearest(name, [n for n in value if n not in known]):
+            root, sent = self._shapes.root, value[typo]
+            return Problem((*path, typo), "unknown", sent, accepted, root, near=name, near_is_missing=True)
+        return Problem((*path, name), "missing", ABSENT, accepted, self._shapes.root)
 
     def _requires(self, branch: Schema, name: str) -> bool:
         return any(name in list_of(p.get("required")) for p in self._shapes.facts(branch).parts)
@@ -371,23 +384,3 @@ def _in_range(part: Mapping[str, Any], value: int | float) -> bool:
     if (above is True and value == part.get("minimum")) or (below is True and value == part.get("maximum")):
         return False
     return (low is None or value > low) and (high is None or value < high)
-
-
-def nearest(name: str, names: Collection[str]) -> str:
-    """The one of `names` that `name` most likely stands for, "" for none."""
-    from difflib import get_close_matches
-
-    if not names or len(name) > _NAME_LENGTH:
-        return ""
-    plain: dict[str, str] = {}
-    for candidate in list(names)[:500]:
-        if len(candidate) <= _NAME_LENGTH:
-            plain.setdefault(_plain(candidate), candidate)
-    if (same := plain.get(_plain(name))) is not None:
-        return same
-    close = get_close_matches(_plain(name), plain, n=1, cutoff=0.7)
-    return plain[close[0]] if close else ""
-
-
-def _plain(name: str) -> str:
-    return "".join(c for c in name.casefold() if c.isalnum()) or name

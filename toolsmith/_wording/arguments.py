@@ -280,6 +280,9 @@ class Wording:
     def _unknown(self, tool: str, where: str, problem: Problem) -> str:
         top = len(problem.path) == 1
         words = f"{where} is not an argument of `{tool}`." if top else f"{where} is not accepted."
+        if problem.holds:
+            pronoun = "it" if len(problem.holds) == 1 else "them"
+            return f"{words} It holds {self.names(problem.holds)}: send {pronoun} without {where} around {pronoun}."
         if problem.near_is_missing:
             return f"{words} Did you mean `{problem.near}`, which is missing?"
         if problem.near:

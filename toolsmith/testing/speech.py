@@ -2,24 +2,18 @@
 
 Under a strict mode a model cannot write what the schema does not have. `call("find", q="x")` is therefore written
 with `"limit": null` where the strict schema demands the key, a dict as the list of pairs that the schema shows, a tuple
-as the closed object. What no such model can write is a `ScriptError`. Written here from the schema on the wire alone,
-so that a decoder that errs turns a test red.
+as the closed object (see `_simulate.strict_form`). What no such model can write is a `ScriptError`.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any
 
+from toolsmith._simulate.strict_form import in_strict_form
 from toolsmith.messages import Usage
 from toolsmith.testing.recorded import Recorded, dumps
 from toolsmith.testing.script import Block, Call, Delivery, Refuse, Say, ScriptError, Think, Turn
-
-_PAIR = {"key", "value"}
-_WRAPPED, _ITEM, _REST = "entries", "item_", "rest"
-_OMITTED = re.compile(r'send (null|"omit"|\{"omit": ?true\}) (?:for it|to leave it out)')
 
 
 class Ids:
@@ -104,127 +98,3 @@ def _check(name: str, written: object, schema: Mapping[str, Any]) -> None:
             f"{f'at {where}: ' if where else ''}{str(wrong.message)[:300]}. To show a model that errs all the same, "
             f"write raw_call({name!r}, 'JSON text'), or offer the tool with strict=False."
         )
-
-
-def in_strict_form(value: object, schema: Mapping[str, Any], *, fill: bool) -> object:
-    """A plain value as a model writes it that is bound to `schema`.
-
-    Args:
-        value: JSON data as the Python function takes it.
-        schema: the strict schema on the wire.
-        fill: for required members that the value leaves out write null, or what the schema tells to send (OpenAI);
-            otherwise leave them out (Claude).
-    """
-    return _Writer(schema, fill=fill).write(value, schema)
-
-
-class _Writer:
-    def __init__(self, root: Mapping[str, Any], *, fill: bool) -> None:
-        self._root = root
-        self._fill = fill
-
-    def write(self, value: object, schema: Mapping[str, Any], *, wraps: bool = False) -> object:
-        """A value in the form of a schema; as it is, where the schema has no form for it.
-
-        Args:
-            wraps: beside this schema stands one for a mapping that cannot be taken for a list, so this is a list.
-        """
-        schema = self._resolved(schema)
-        if isinstance(schema.get("anyOf"), list):
-            return self._one_of(value, cast("list[Mapping[str, Any]]", schema["anyOf"]))
-        if isinstance(schema.get("properties"), dict):
-            if isinstance(value, dict):
-                return self._object(cast("dict[str, object]", value), schema)
-            if isinstance(value, (list, tuple)):
-                return self._tuple(list(cast("Iterable[object]", value)), schema)
-        if isinstance(schema.get("items"), dict):
-            items = cast("Mapping[str, Any]", schema["items"])
-            if isinstance(value, dict) and self._is_pair(items) and not wraps:
-                pairs = cast("dict[object, object]", value).items()
-                return [self.write({"key": key, "value": member}, items) for key, member in pairs]
-            if isinstance(value, (list, tuple, set, frozenset)):
-                return [self.write(member, items) for member in cast("Iterable[object]", value)]
-        return cast("object", value)
-
-    def _object(self, value: dict[str, object], schema: Mapping[str, Any]) -> object:
-        properties = cast("dict[str, Mapping[str, Any]]", schema["properties"])
-        if self._is_wrapper(schema) and not self._admits(value, schema):
-            return {_WRAPPED: self.write(value, properties[_WRAPPED])}
-        required = cast("list[str]", schema.get("required", []))
-        written: dict[str, object] = {}
-        for name, inner in properties.items():
-            if name in value:
-                written[name] = self.write(value[name], inner)
-            elif self._fill and name in required:
-                written |= self._left_out(name, inner)
-        # what the schema does not know stays: a script may want to show a model that errs
-        return written | {name: v for name, v in value.items() if name not in properties}
-
-    def _left_out(self, name: str, schema: Mapping[str, Any]) -> dict[str, object]:
-        """A member that is demanded and not given: what its description tells to send for it, else null."""
-        said = _OMITTED.search(str(schema.get("description", "")))
-        for absent in (*([json.loads(said[1])] if said else []), None):
-            if self._admits(absent, schema):
-                return {name: absent}
-        return {}
-
-    def _tuple(self, value: list[object], schema: Mapping[str, Any]) -> object:
-        """A list as an object: its numbered members by their numbers (the schema may have them in another order)."""
-        properties = cast("dict[str, Mapping[str, Any]]", schema["properties"])
-        names = [n for n in properties if n != _REST] if self._is_tuple(schema) else list(properties)
-        if self._is_tuple(schema):
-            names.sort(key=lambda name: int(name.removeprefix(_ITEM)))
-        given: dict[str, object] = {n: self.write(v, properties[n]) for n, v in zip(names, value, strict=False)}
-        tail = value[len(names) :]
-        if _REST in properties and self._is_tuple(schema):
-            given[_REST] = self.write(tail, properties[_REST])
-        elif tail:
-            return value  # it is too long for this
-        if self._fill:
-            for name in set(names) - given.keys():
-                given |= self._left_out(name, properties[name])
-        return {name: given[name] for name in properties if name in given}
-
-    def _one_of(self, value: object, branches: list[Mapping[str, Any]]) -> object:
-        solid = [self._resolved(branch) for branch in branches]
-        wraps = any(map(self._is_wrapper, solid))
-        # An object of numbered members is a tuple, and takes a dict only if nothing else does.
-        for branch in sorted(solid, key=self._is_tuple) if isinstance(value, dict) else solid:
-            written = self.write(cast("object", value), branch, wraps=wraps)
-            if self._admits(written, branch):
-                return written
-        return cast("object", value)
-
-    def _is_wrapper(self, schema: Mapping[str, Any]) -> bool:
-        """Whether this is a mapping beside lists: `{"entries": [{"key": ..., "value": ...}]}`."""
-        properties = cast("dict[str, Any]", schema.get("properties") or {})
-        if set(properties) != {_WRAPPED}:
-            return False
-        inner = self._resolved(properties[_WRAPPED])
-        return isinstance(inner.get("items"), dict) and self._is_pair(cast("Mapping[str, Any]", inner["items"]))
-
-    def _is_tuple(self, schema: Mapping[str, Any]) -> bool:
-        names = set(cast("Mapping[str, Any]", schema.get("properties") or {})) - {_REST}
-        return bool(names) and names == {f"{_ITEM}{n}" for n in range(1, len(names) + 1)}
-
-    def _is_pair(self, schema: Mapping[str, Any]) -> bool:
-        properties = self._resolved(schema).get("properties")
-        return isinstance(properties, dict) and set(cast("dict[str, object]", properties)) == _PAIR
-
-    def _resolved(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
-        for _ in range(100):  # a chain of references, never a loop
-            ref = schema.get("$ref")
-            if not isinstance(ref, str):
-                break
-            node: Any = self._root
-            for step in ref.removeprefix("#").strip("/").split("/") if ref != "#" else []:
-                node = node[step.replace("~1", "/").replace("~0", "~")]
-            schema = node
-        return schema
-
-    def _admits(self, value: Any, schema: Mapping[str, Any]) -> bool:
-        from jsonschema import Draft202012Validator
-
-        whole = {**schema, **{key: self._root[key] for key in ("$defs", "definitions") if key in self._root}}
-        validator: Any = Draft202012Validator(whole)
-        return bool(validator.is_valid(value))
