@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, FormatChecker
 
 Json = Any
 Schema = dict[str, Any]
@@ -22,6 +22,12 @@ Schema = dict[str, Any]
 def valid(schema: Draft202012Validator | Schema, value: Json) -> bool:
     """Judge: jsonschema."""
     judge: Any = schema if isinstance(schema, Draft202012Validator) else Draft202012Validator(schema)
+    return bool(judge.is_valid(value))
+
+
+def fits(schema: Schema, value: Json) -> bool:
+    """As `valid`, and texts have the formats that are asked for: a sampler goes by these too."""
+    judge: Any = Draft202012Validator(schema, format_checker=FormatChecker())
     return bool(judge.is_valid(value))
 
 
@@ -39,9 +45,11 @@ class Sender:
 
     def _admits(self, schema: Schema, value: Json) -> bool:
         if id(schema) not in self._validators:
-            whole = schema if schema is self._root else {**schema, "$defs": self._root.get("$defs", {})}
-            self._validators[id(schema)] = Draft202012Validator(whole)
+            self._validators[id(schema)] = Draft202012Validator(self._whole(schema))
         return valid(self._validators[id(schema)], value)
+
+    def _whole(self, schema: Schema) -> Schema:
+        return schema if schema is self._root else {**schema, "$defs": self._root.get("$defs", {})}
 
     def _solid(self, schema: Schema) -> Schema:
         while "$ref" in schema:
@@ -53,7 +61,8 @@ class Sender:
         branches: list[Schema] = schema.get("anyOf") or schema.get("oneOf") or []
         if branches:
             lists = any(self._is_list(b) for b in branches)
-            branch = next(b for b in branches if self._admits(b, value))
+            admitting = [b for b in branches if self._admits(b, value)]
+            branch = next((b for b in admitting if fits(self._whole(b), value)), admitting[0])
             for named in map(self._solid, branches if isinstance(value, list) else []):
                 names: Schema = named.get("properties", {})
                 if names and list(names.values()) == self._solid(branch).get("prefixItems"):
