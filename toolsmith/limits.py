@@ -9,6 +9,7 @@ from typing import Protocol, cast
 DEFAULT_TURNS = 25
 DEFAULT_CALLS = 100
 DEFAULT_TOOL_TIMEOUT = 30.0
+DEFAULT_RESULT_CHARS = 50_000
 
 
 class SharedCounter(Protocol):
@@ -48,7 +49,8 @@ class Limits:
         seconds: wall-clock time of the whole run.
         tokens: input and output tokens together, as the service counts them.
         tool_timeout: seconds for one tool call, where the tool sets none itself.
-        result_chars: characters of one tool result that the model is shown; longer ones are cut, and say so.
+        result_chars: characters of one tool result that the model is shown, where the tool sets none itself; longer
+            ones are cut, and say so. Set here, it also lets the model read on (see `Agent(paging=...)`).
         shared: a counter by which `calls`, `groups` and the tools' own `max_calls_per_run` hold for all runs together
             that are given it, and no more for each of them. `calls` is 100 unless set: say how many, or None.
     """
@@ -59,7 +61,7 @@ class Limits:
     seconds: float | None = None
     tokens: int | None = None
     tool_timeout: float | None = DEFAULT_TOOL_TIMEOUT
-    result_chars: int | None = 50_000
+    result_chars: int | None = DEFAULT_RESULT_CHARS
     shared: SharedCounter | None = field(default=None, metadata={"in_file": False})
 
     def __post_init__(self) -> None:
