@@ -94,7 +94,8 @@ def _checked(given: ToolResult, tool_name: str, origin: object, feedback: Feedba
     if not made.success:
         return made
     error = None if given.success else str(given.error or feedback.failed(tool_name))
-    return ToolResult(given.success, made.data, error, (*given.notes, *made.notes), made.media or given.media)
+    media = made.media or given.media
+    return ToolResult(given.success, made.data, error, (*given.notes, *made.notes), media, given.untrusted)
 
 
 def _failed(error: Exception, tool_name: str, feedback: Feedback) -> ToolResult:

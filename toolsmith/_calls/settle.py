@@ -59,6 +59,13 @@ def settle(
         visible: gives the tools that the run can still call; a remedy that is not among them is not named.
         expose: show the model the type and the text of other exceptions too; for development.
     """
+    settled = _settle(job, outcome, feedback, visible, expose=expose)
+    if not job.tool.options.untrusted:
+        return settled
+    return replace(settled, result=replace(settled.result, untrusted=True))
+
+
+def _settle(job: Job, outcome: Outcome, feedback: Feedback, visible: Visible | None, *, expose: bool) -> Settled:
     name = job.tool.name
     if outcome.timed_out:
         return Settled(ToolResult(False, error=feedback.timed_out(name, job.timeout or outcome.seconds)))

@@ -15,10 +15,12 @@ from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from toolsmith._feedback import FEEDBACK, Feedback
 from toolsmith.messages import Usage
 
 if TYPE_CHECKING:
     from toolsmith._run.result import StopReason
+    from toolsmith._run.watch import Known
     from toolsmith.approvals import Approve
     from toolsmith.events import Event
     from toolsmith.limits import Limits, SharedCounter
@@ -252,12 +254,16 @@ class Around:
     Attributes:
         budget: of the outer run.
         approve: the outer run's way to ask a person; None where it has none.
+        feedback: the words of the outer run.
         tell: takes the inner run's events; None where nobody listens.
+        known: what the outer run knows of text that others have written.
     """
 
     budget: Budget
     approve: Approve | None = None
+    feedback: Feedback = FEEDBACK
     tell: Callable[[Event], object] | None = None
+    known: Known | None = None
 
 
 def _after_fork() -> None:

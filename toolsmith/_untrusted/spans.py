@@ -1,0 +1,329 @@
+"""Which parts of a call's arguments come from untrusted text. Pure; it does no I/O.
+
+A part counts if it is none of the user's own words and is
+
+- `SPAN` letters and digits in a row, wherever they stand (about five words);
+- an address, host name, path, file name, account or other exact thing, of any length (`tokens`);
+- a whole value of two words or more and `WHOLE` letters, or of one of `WHOLE_WORD`;
+- one of several short whole values that stand close together in the untrusted text, as in "900 euros to mallory".
+
+All is compared by letters and digits alone (`forms`), also what is spread over several arguments, encoded or scrambled.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from toolsmith._untrusted.forms import decoded, folded, squashed, unscrambled
+from toolsmith._untrusted.tokens import Token, tokens
+
+SPAN: Final = 24
+WHOLE: Final = 10
+WHOLE_WORD: Final = 16
+TILED: Final = 12
+"""Letters and digits of an address or account number that is found in pieces as well."""
+CLOSE: Final = 100
+"""Characters between two short values that count together."""
+
+SHOWN: Final = 200
+MOST_SPANS: Final = 5
+MOST_WORK: Final = 2_000_000_000
+"""Characters that one call's short parts may be looked for in, which takes a second or two. What is more is held: it
+must not help to send much."""
+
+_STRIDE: Final = 4
+_GRAM: Final = SPAN - _STRIDE + 1
+"""Every fourth piece of 21 of the untrusted text is kept, so that any 24 in a row have one of them whole."""
+
+_TOGETHER: Final = "several arguments together"
+_DEEPEST: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class UntrustedSpan:
+    """A part of a call's arguments that others have written.
+
+    Attributes:
+        text: as it stands in the arguments, or what they say when decoded; at most 200 characters.
+        source: where it comes from: the name of the tool that gave it.
+        place: in which argument: "to", "lines[2].text"; or "several arguments together".
+    """
+
+    text: str
+    source: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    place: str
+    text: str
+
+
+@dataclass(slots=True, eq=False)
+class Index:
+    """The untrusted and the trusted texts of a conversation, to look arguments up in. It only grows.
+
+    Attributes:
+        sources: where each untrusted text comes from; what it says when decoded is a text of its own.
+        squashed, folded: those texts, in two forms.
+        grams: pieces of them, and in which text each was met first.
+        size: characters of all of them.
+    """
+
+    sources: list[str] = field(default_factory=list[str])
+    squashed: list[str] = field(default_factory=list[str])
+    folded: list[str] = field(default_factory=list[str])
+    grams: dict[str, int] = field(default_factory=dict[str, int])
+    _trusted: list[str] = field(default_factory=list[str])
+    _trusted_grams: set[str] | None = None
+    size: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.sources)
+
+    def add(self, text: str, source: str) -> None:
+        """Take in what others have written, and what it says when decoded."""
+        for form in (text, *decoded(text)):
+            letters = squashed(form)
+            if not letters:
+                continue
+            number = len(self.sources)
+            self.sources.append(source)
+            self.squashed.append(letters)
+            self.folded.append(folded(form))
+            self.size += len(letters)
+            for at in range(0, len(letters) - _GRAM + 1, _STRIDE):
+                self.grams.setdefault(letters[at : at + _GRAM], number)
+
+    def trust(self, text: str) -> None:
+        """Take in the user's, or the developer's, own words."""
+        for form in (text, *decoded(text)):
+            letters = squashed(form)
+            if letters:
+                self._trusted.append(letters)
+                self._trusted_grams = None
+
+    def find(self, arguments: Mapping[str, Any]) -> tuple[UntrustedSpan, ...]:
+        """The parts of arguments that come from untrusted text, the most telling ones, at most five.
+
+        Args:
+            arguments: by parameter, plain JSON data.
+        """
+        if not self:
+            return ()
+        leaves = [leaf for name, value in arguments.items() for leaf in _leaves(value, name, 0)]
+        search = _Search(self)
+        for leaf in leaves:
+            search.look(leaf)
+        if len(leaves) > 1:
+            search.look_close(leaves)
+            if not search.found:
+                search.look(_Leaf(_TOGETHER, "".join(leaf.text for leaf in leaves)))
+        return tuple(search.found[:MOST_SPANS])
+
+    def is_trusted(self, letters: str) -> bool:
+        return any(letters in own for own in self._trusted)
+
+    def is_trusted_gram(self, gram: str) -> bool:
+        if self._trusted_grams is None:
+            own = self._trusted
+            self._trusted_grams = {text[i : i + _GRAM] for text in own for i in range(len(text) - _GRAM + 1)}
+        return gram in self._trusted_grams
+
+
+class _Search:
+    """One call's search; `found` is what it has found."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._work = 0
+        self._places: dict[str, int | None] = {}
+        self._known: set[tuple[str, str]] = set()
+        self.found: list[UntrustedSpan] = []
+
+    def look(self, leaf: _Leaf) -> None:
+        """Everything but short values that count together."""
+        if not leaf.text:
+            return
+        plain = leaf.text
+        for reading in (plain, *decoded(plain)):
+            for text in (reading, unscrambled(reading), reading[::-1]):
+                if len(self.found) >= MOST_SPANS:
+                    return
+                self._look_long(leaf.place, text)
+                self._look_exact(leaf.place, text)
+            self._look_whole(leaf.place, reading)
+
+    def _note(self, text: str, number: int, place: str) -> None:
+        shown = " ".join(text.split())
+        shown = shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 3]}..."
+        if (shown, place) not in self._known:
+            self._known.add((shown, place))
+            self.found.append(UntrustedSpan(shown, self._index.sources[number], place))
+
+    def _look_long(self, place: str, text: str) -> None:
+        letters = squashed(text)
+        grams, index = self._index.grams, self._index
+        at, most = 0, len(letters) - _GRAM
+        while at <= most and len(self.found) < MOST_SPANS:
+            gram = letters[at : at + _GRAM]
+            number = grams.get(gram)
+            if number is None or index.is_trusted_gram(gram):
+                at += 1
+                continue
+            begin, end = at, at + _GRAM
+            at += 1
+            while at <= min(most, end) and not index.is_trusted_gram(letters[at : at + _GRAM]):
+                if letters[at : at + _GRAM] in grams:
+                    end = at + _GRAM
+                at += 1
+            self._note(_original(text, begin, end), number, place)
+            at = max(at, end - _GRAM + 1)
+
+    def _look_exact(self, place: str, text: str) -> None:
+        for token in tokens(folded(text)):
+            if self._index.is_trusted(token.forms[0]):
+                continue
+            for form in token.forms:
+                number = self._where(form, token)
+                if number is not None and not self._index.is_trusted(form):
+                    self._note(token.shown, number, place)
+                    break
+            else:
+                if token.tiled and (number := self._tiled(token)) is not None:
+                    self._note(token.shown, number, place)
+
+    def _tiled(self, token: Token) -> int | None:
+        """Which untrusted text has all of a long exact thing, in a few pieces."""
+        letters = token.forms[0]
+        if not TILED <= len(letters) < 4 * TILED:
+            return None
+        least = 6 if token.digits else 4
+        for number, text in enumerate(self._index.squashed):
+            self._work += len(text) * len(letters)
+            if self._work > MOST_WORK:
+                return 0
+            if _tiles(letters, text, least, 4):
+                return number
+        return None
+
+    def _look_whole(self, place: str, text: str) -> None:
+        letters = squashed(text)
+        enough = WHOLE if len(text.split()) > 1 else WHOLE_WORD
+        if enough <= len(letters) < SPAN and not self._index.is_trusted(letters):
+            number = self._where(letters)
+            if number is not None:
+                self._note(text, number, place)
+
+    def _where(self, letters: str, token: Token | None = None) -> int | None:
+        """In which untrusted text it stands."""
+        if letters not in self._places:
+            self._places[letters] = self._searched(letters, token)
+        return self._places[letters]
+
+    def _searched(self, letters: str, token: Token | None) -> int | None:
+        index = self._index
+        self._work += index.size
+        if self._work > MOST_WORK:
+            return 0
+        if token is None or not token.digits:
+            return next((n for n, text in enumerate(index.squashed) if letters in text), None)
+        # Digits that are part of a longer number are another number.
+        whole = re.compile(rf"(?<!\d){letters}(?!\d)")
+        apart = re.compile(r"(?<!\d)" + r"[ ,.()/-]{0,2}".join(letters) + r"(?!\d)")
+        for number, text in enumerate(index.squashed):
+            if letters in text and (whole.search(text) or apart.search(index.folded[number])):
+                return number
+        return None
+
+    def look_close(self, leaves: Sequence[_Leaf]) -> None:
+        """Short whole values that stand close together in one untrusted text."""
+        values: dict[str, _Leaf] = {}
+        for leaf in leaves:
+            letters = squashed(leaf.text)
+            if 3 <= len(letters) < SPAN and not self._index.is_trusted(letters):
+                values.setdefault(" ".join(folded(leaf.text).split()), leaf)
+        if len(values) < 2 or len(self.found) >= MOST_SPANS:
+            return
+        pattern = re.compile(
+            r"(?<!\w)(?:" + "|".join(re.escape(v) for v in sorted(values, key=len, reverse=True)) + r")(?!\w)"
+        )
+        for number, text in enumerate(self._index.folded):
+            self._work += len(text) * len(values)
+            before: re.Match[str] | None = None
+            for match in pattern.finditer(text):
+                if before is not None and match[0] != before[0] and match.start() - before.end() <= CLOSE:
+                    for value in (before[0], match[0]):
+                        self._note(values[value].text, number, values[value].place)
+                before = match
+
+
+def _tiles(letters: str, text: str, least: int, most: int) -> bool:
+    """Whether some letters are pieces of a text, one behind the other: no more than `most`, each of `least` letters."""
+    if not letters:
+        return True
+    if not most or letters[:least] not in text or len(letters) < least:
+        return False
+    size = least
+    while size < len(letters) and letters[: size + 1] in text:
+        size += 1
+    # The longest piece need not be the right one.
+    return any(_tiles(letters[n:], text, least, most - 1) for n in range(size, max(least, size - 3) - 1, -1))
+
+
+def _leaves(value: Any, place: str, depth: int) -> Iterator[_Leaf]:
+    """The texts and numbers of JSON data, by place; JSON within a text as well."""
+    match value:
+        case str():
+            inner = _parsed(value) if depth < _DEEPEST else None
+            if inner is None:
+                yield _Leaf(place, value)
+            else:
+                yield from _leaves(inner, place, depth + 1)
+        case bool() | None:
+            pass
+        case int() | float():
+            yield _Leaf(place, str(value))
+        case dict() if depth < _DEEPEST:
+            for name, item in cast("dict[str, Any]", value).items():
+                yield _Leaf(place, name)
+                yield from _leaves(item, f"{place}.{name}" if len(name) <= 40 else place, depth + 1)
+        case list() if depth < _DEEPEST:
+            for number, item in enumerate(cast("list[Any]", value)):
+                yield from _leaves(item, f"{place}[{number}]", depth + 1)
+        case _:
+            yield _Leaf(place, json.dumps(value, ensure_ascii=False))
+
+
+def _parsed(text: str) -> Any:
+    """JSON data in a text; None where it is a text."""
+    if not text.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _original(text: str, begin: int, end: int) -> str:
+    """The part of a text that has these of its letters and digits, out to the next spaces."""
+    seen = 0
+    first, last = 0, len(text)
+    for at, character in enumerate(text):
+        size = len(squashed(character))
+        if seen <= begin < seen + size:
+            first = at
+        seen += size
+        if seen >= end:
+            last = at + 1
+            break
+    while first > 0 and not text[first - 1].isspace():
+        first -= 1
+    while last < len(text) and not text[last].isspace():
+        last += 1
+    return text[first:last]

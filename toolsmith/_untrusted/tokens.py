@@ -1,0 +1,93 @@
+"""Short things that mean something exact: addresses, host names, paths, file names, account and other long numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from toolsmith._untrusted.forms import squashed
+
+SHORTEST: Final = 5
+"""Letters and digits that such a thing has at least."""
+
+SHORTEST_NUMBER: Final = 6
+"""Digits of a number that counts by itself. Years, small amounts and the like are in every text."""
+
+_HOST = r"(?:[\w-]+\.)+[a-z][\w-]+"
+_TOKEN = re.compile(
+    r"(?P<url>[a-z][a-z\d+.-]*://[^\s<>\"'`|)\]}]+)"
+    rf"|(?P<mail>[\w.+%-]+@{_HOST})"
+    r"|(?P<iban>\b[a-z]{2}\d{2}(?: ?[\da-z]{4}){2,7}(?: ?[\da-z]{1,3})?\b)"
+    r"|(?P<path>(?:(?<![\w.])(?:~|\.{1,2}|[a-z]:)?[/\\][\w.@~+-]+(?:[/\\][\w.@~+-]*)*)"
+    r"|[\w.-]+(?:[/\\][\w.-]+){2,}|[\w-]+(?:[/\\][\w-]+)*\.[a-z]\w{0,9}(?![\w.]))"
+    rf"|(?P<host>{_HOST})"
+    r"|(?P<handle>(?<![\w.])[@#][\w.-]{3,})"
+    r"|(?P<date>\b\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?z?)?\b"
+    r"|\b\d\d?[./]\d\d?[./]\d{4}\b|\b(?:19|20)\d\d-(?:19|20)\d\d\b)"
+    r"|(?P<number>\+?\(?\d(?:[\d ,.()/-]*\d)?(?![\w]))"
+    r"|(?P<code>\b(?=(?:[\w-]*\d){3})(?=[\w-]*[a-z])[\w-]{8,}|\b[a-z\d]+_\w{2,})",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One of them.
+
+    Attributes:
+        shown: as it was written.
+        forms: what to look for, squashed: the whole, then parts that are enough by themselves.
+        digits: it is digits alone, and has to stand alone where it is found.
+        tiled: it counts too if it can be put together from pieces of one text.
+    """
+
+    shown: str
+    forms: tuple[str, ...]
+    digits: bool = False
+    tiled: bool = False
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """The exact things in a text.
+
+    Args:
+        text: `folded`.
+    """
+    for match in _TOKEN.finditer(text):
+        shown = match[0]
+        match match.lastgroup:
+            case "url":
+                forms = _address_forms(shown)
+            case "host":
+                forms = _host_forms(shown)
+            case "number":
+                digits = squashed(shown)
+                if len(digits) >= SHORTEST_NUMBER:
+                    yield Token(shown, (digits,), digits=True, tiled=True)
+                continue
+            case "date":
+                continue
+            case "path":
+                last = re.split(r"[/\\]", shown.rstrip("/\\"))[-1]
+                forms = (shown, last) if "." in last else (shown,)
+            case _:
+                forms = (shown,)
+        plain = tuple(dict.fromkeys(form for form in map(squashed, forms) if len(form) >= SHORTEST))
+        if plain:
+            yield Token(shown, plain, tiled=match.lastgroup in ("mail", "iban", "code"))
+
+
+def _address_forms(url: str) -> tuple[str, ...]:
+    """A URL, without what comes behind its path, and its host, to which anything may be sent."""
+    bare = re.split(r"[?#]", url, maxsplit=1)[0]
+    host = re.sub(r"^[^/]*//(?:[^/@]*@)?", "", bare).split("/")[0].partition(":")[0]
+    return (url, bare, *_host_forms(host))
+
+
+def _host_forms(host: str) -> tuple[str, ...]:
+    """A host name and what it is below: anything may stand before the part that somebody owns."""
+    labels = host.split(".")
+    most = [".".join(labels[i:]) for i in range(len(labels) - 1)]
+    # "co.uk" is nobody's.
+    return tuple(name for name in most if len(name.split(".")) > 2 or len(name.split(".")[0]) > 3)
