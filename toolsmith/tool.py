@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec,
 
 from typing_extensions import Unpack
 
-from toolsmith._arguments.check import Checked
-from toolsmith._arguments.check import check as check_arguments
+from toolsmith._arguments.check import Checked, Door
 from toolsmith._calls import results
 from toolsmith._calls.invoke import run_one
 from toolsmith._calls.job import Job, Outcome, may_wait
@@ -52,6 +51,7 @@ from toolsmith.messages import ToolCall, ToolResult, ToolSpec
 
 if TYPE_CHECKING:
     from toolsmith.dialects import Offered, Service, StrictReport
+    from toolsmith.messages import HostedTool
 
 __all__ = ["Checked", "RunContext", "Tool", "ToolOptions"]
 
@@ -87,9 +87,13 @@ class Tool(Generic[P, R]):
         is_async: calling it gives something to await.
         code: of the coroutine function behind it; None for all others.
         inner: the tools of the agent that it runs, for `Agent.as_tool`; empty for all others.
+        hosted: what takes its place where the model's service has that; None for all but `WebSearch`.
+        only_hosted: nothing stands behind it here.
     """
 
     inner: Iterable[Tool[..., Any]] = ()
+    hosted: HostedTool | None = None
+    only_hosted: bool = False
     __name__: str
     __qualname__: str
     __wrapped__: Callable[P, R]
@@ -233,6 +237,11 @@ class Tool(Generic[P, R]):
         return (self._definition or self._defined()).takes_context
 
     @cached_property
+    def _door(self) -> Door:
+        made = self._defined()
+        return Door(tool_name=self.name, validator=made.validator, schema=made.schema, coerce=self.options.coerce)
+
+    @cached_property
     def _never_waits(self) -> bool:
         return self.is_async and not may_wait(self.code)
 
@@ -259,6 +268,7 @@ class Tool(Generic[P, R]):
     def _copied(self, **changes: Any) -> Any:
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__, **changes)
+        new.__dict__.pop("_door", None)  # it knows the tool by its name
         return new
 
     def __reduce__(self) -> str:
@@ -309,17 +319,8 @@ class Tool(Generic[P, R]):
             offered: how the service was told of the tool, None for its neutral schema.
             feedback: the words.
         """
-        made = self._definition or self._defined()
-        return check_arguments(
-            text,
-            tool_name=self.name,
-            validator=made.validator,
-            schema=made.schema,
-            decode=None if offered is None or offered.exact else offered.decode,
-            coerce=self.options.coerce,
-            numbers=made.numbers,
-            feedback=feedback,
-        )
+        decode = None if offered is None or offered.exact else offered.decode
+        return self._door.check(text, decode, feedback)
 
     def invoke(self, values: Any, context: RunContext[Any] | None) -> Any:
         """Call the function with checked values: gives what it gives, a coroutine or a generator too.
@@ -349,7 +350,7 @@ class Tool(Generic[P, R]):
                 `KeyboardInterrupt` and `SystemExit`.
         """
         made = self._definition or self._defined()
-        checked = self.check(text)
+        checked = self._door.check(text)
         if checked.error is not None:
             return ToolResult(False, error=checked.error)
         if context is None and made.takes_context:
@@ -362,7 +363,7 @@ class Tool(Generic[P, R]):
             except StopIteration as end:
                 value = end.value
                 if is_plain(value):
-                    return ToolResult(True, value)
+                    return ToolResult(True, value, untrusted=self.options.untrusted)
                 return settle(self._job(text, checked, context), Outcome(value), FEEDBACK).result
             except (Exception, CancelledError) as error:  # noqa: BLE001 - whatever a tool raises is its failure
                 return settle(self._job(text, checked, context), Outcome(None, error), FEEDBACK).result
@@ -373,7 +374,7 @@ class Tool(Generic[P, R]):
         """`call_json` for code that has no event loop, or must not use it. Blocks until the tool has ended."""
         from toolsmith._calls.invoke_blocking import run_one_blocking
 
-        checked = self.check(text)
+        checked = self._door.check(text)
         if checked.error is not None:
             return ToolResult(False, error=checked.error)
         if context is None and self.takes_context:

@@ -15,11 +15,12 @@ from jiter import from_json
 from pydantic_core import ValidationError, to_json
 
 from toolsmith._arguments.jsontext import MAX_BYTES, MAX_DEPTH, Parsed, parse, written
-from toolsmith._arguments.overflow import Places, infinite, overflows
+from toolsmith._arguments.overflow import infinite, number_places, overflows
 from toolsmith._arguments.problems import ABSENT, Broken, Findings, Problem, Repair
 from toolsmith._arguments.refusals import Refused, combined, node_at, refusals
 from toolsmith._arguments.repair import MAX_PROBLEMS, Reader
 from toolsmith._arguments.shapes import Shapes, json_type
+from toolsmith._derive.layout import Layout, names_in
 from toolsmith._feedback import FEEDBACK, Feedback
 
 log = logging.getLogger("toolsmith")
@@ -58,76 +59,88 @@ class Checked(NamedTuple):
     reference: str = ""
 
 
-def check(
-    text: str | bytes,
-    *,
-    tool_name: str,
-    validator: Validator,
-    schema: Mapping[str, Any],
-    decode: Decode | None = None,
-    coerce: bool = False,
-    numbers: Places | None = None,
-    feedback: Feedback = FEEDBACK,
-) -> Checked:
-    """Turn the text of a call's arguments into values, or into an error that helps the model. Never raises.
+class Door:
+    """Turns the text of a call's arguments into values for one tool, or into an error that helps the model.
 
     Args:
-        text: JSON as the model wrote it; nothing at all stands for no arguments.
         tool_name: as the model knows it.
         validator: has the last word on what the function gets.
         schema: the tool's neutral JSON Schema, by which errors are explained.
-        decode: None where the model sends JSON of that schema as it is.
         coerce: whether "3" may stand for 3, "true" for true, and null for an argument left out.
-        numbers: `number_places(schema)`, made once per tool, which spares a search through the text.
-        feedback: the words.
     """
-    refused: Exception | None = None
-    try:
-        data = text.encode() if isinstance(text, str) else text
-        if len(data) <= MAX_BYTES:
-            # Parsed twice: pydantic takes the last of two equal names without a word.
-            parsed = from_json(data, catch_duplicate_keys=True, allow_inf_nan=False)
-            if not overflows(parsed, data, numbers):
-                if decode is not None:
-                    data = to_json(decode(parsed))
-                return _tuple(Checked, (validator.validate_json(data, strict=True), None, (), None, ""))
-    except Exception as error:  # noqa: BLE001 - whatever it was, the careful reading finds it again and says what
-        refused = error
-    try:
-        parsed_again = parse(text)
-        if isinstance(parsed_again, Broken):
-            return Checked(error=feedback.broken_json(tool_name, parsed_again))
-        reading = _Reading(tool_name, validator, schema, coerce, feedback)
-        return reading.result(parsed_again, decode, refused)
-    except RecursionError:
-        return Checked(error=feedback.broken_json(tool_name, Broken("depth", size=MAX_DEPTH)))
-    except Exception as error:
-        # A validator of the tool's own may raise anything.
-        reference = secrets.token_hex(4)
-        log.error("The argument check of tool %s crashed (reference %s)", tool_name, reference, exc_info=error)
-        return Checked(error=feedback.check_crashed(tool_name, reference), exception=error, reference=reference)
+
+    def __init__(self, *, tool_name: str, validator: Validator, schema: Mapping[str, Any], coerce: bool) -> None:
+        self.tool_name = tool_name
+        self.validator = validator
+        self.schema = schema
+        self.coerce = coerce
+        self._validate = validator.validate_json
+        self._layout: Layout | None = getattr(validator, "layout", None)
+        self._numbers = number_places(schema)
+
+    def check(self, text: str | bytes, decode: Decode | None = None, feedback: Feedback = FEEDBACK) -> Checked:
+        """The values, or what is wrong. Never raises.
+
+        Args:
+            text: JSON as the model wrote it; nothing at all stands for no arguments.
+            decode: None where the model sends JSON of the tool's own schema.
+            feedback: the words.
+        """
+        layout = self._layout if decode is None else None
+        values: Any = None
+        refused: Exception | None = None
+        try:
+            data = text.encode() if isinstance(text, str) else text
+            if len(data) <= MAX_BYTES:
+                if layout is not None:
+                    values = self._validate(data)
+                    if names_in(values, layout) == data.count(b":"):
+                        return _tuple(Checked, (values, None, (), None, ""))
+                # Parsed twice: pydantic takes the last of two equal names without a word.
+                parsed = from_json(data, catch_duplicate_keys=True, allow_inf_nan=False)
+                if not overflows(parsed, data, self._numbers):
+                    if layout is None:
+                        values = self._validate(data if decode is None else to_json(decode(parsed)))
+                    return _tuple(Checked, (values, None, (), None, ""))
+        except Exception as error:  # noqa: BLE001 - whatever it was, the careful reading finds it again and says what
+            refused = error if layout is None else None  # with a layout, nobody has looked at the JSON yet
+        return self._carefully(text, decode, refused, feedback)
+
+    def _carefully(
+        self, text: str | bytes, decode: Decode | None, refused: Exception | None, feedback: Feedback
+    ) -> Checked:
+        name = self.tool_name
+        try:
+            parsed = parse(text)
+            if isinstance(parsed, Broken):
+                return Checked(error=feedback.broken_json(name, parsed))
+            return _Reading(self, feedback).result(parsed, decode, refused)
+        except RecursionError:
+            return Checked(error=feedback.broken_json(name, Broken("depth", size=MAX_DEPTH)))
+        except Exception as error:
+            # A validator of the tool's own may raise anything.
+            reference = secrets.token_hex(4)
+            log.error("The argument check of tool %s crashed (reference %s)", name, reference, exc_info=error)
+            return Checked(error=feedback.check_crashed(name, reference), exception=error, reference=reference)
 
 
 class _Reading:
     """The careful reading, for a text that did not go straight through."""
 
-    def __init__(
-        self, tool_name: str, validator: Validator, schema: Mapping[str, Any], coerce: bool, feedback: Feedback
-    ) -> None:
+    def __init__(self, door: Door, feedback: Feedback) -> None:
         self._repairs: list[Repair] = []
-        self._tool_name = tool_name
-        self._validator = validator
-        self._shapes = Shapes(schema)
-        self._coerce = coerce
+        self._tool_name = door.tool_name
+        self._validator = door.validator
+        self._shapes = Shapes(door.schema)
+        self._coerce = door.coerce
         self._feedback = feedback
-        self._exact = False
 
     def result(self, parsed: Parsed, decode: Decode | None, refused: Exception | None) -> Checked:
         """The values, mended where it is certain how; or the text of all that is wrong.
 
         Args:
             parsed: the arguments.
-            decode: as for `check`.
+            decode: as for `Door.check`.
             refused: what the validator said of the text as it was.
         """
         inner = self._unwrapped(parsed)

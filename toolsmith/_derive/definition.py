@@ -7,11 +7,9 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from types import CodeType
 from typing import Any, Protocol, cast
 
-from toolsmith._arguments.overflow import Places, number_places
 from toolsmith._calls.results import can_show
 from toolsmith._derive.adapter import build
 from toolsmith._derive.judged import Plain
@@ -52,11 +50,6 @@ class Definition:
     validator: Validator
     caller: Caller
     takes_context: bool
-
-    @cached_property
-    def numbers(self) -> Places | None:
-        """Where numbers stand in the arguments, for the door."""
-        return number_places(self.schema)
 
 
 def kind_of(call: Any) -> tuple[bool, CodeType | None]:
@@ -209,7 +202,7 @@ def from_schema(
 
 def _single_string() -> tuple[dict[str, Any], Validator]:
     made = build("input", {"input": str})
-    return made.schema, Plain(cast("Any", made.adapter.validator))
+    return made.schema, Plain(made.adapter)
 
 
 def _takes(handler: Callable[..., Any]) -> list[inspect.Parameter] | None:

@@ -8,17 +8,33 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_core import SchemaValidator, from_json
 
+from toolsmith._derive.layout import Layout, layout_of
+
 if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
     from toolsmith._derive.neutral import Doubts
 
 
 class Plain:
     """Strict, and closed to unknown keys at every depth. The usual case: nothing to doubt."""
 
-    __slots__ = ("validate_json",)
+    def __init__(self, adapter: TypeAdapter[Any]) -> None:
+        self._adapter = adapter
+        self._validate = cast("SchemaValidator", adapter.validator).validate_json
 
-    def __init__(self, validator: SchemaValidator) -> None:
-        self.validate_json = partial(validator.validate_json, strict=True, extra="forbid")
+    @cached_property
+    def layout(self) -> Layout | None:
+        """Where names and numbers stand, if the values tell all about the text that they were made of."""
+        return layout_of(cast("Any", self._adapter.core_schema))
+
+    def validate_json(self, data: bytes, /, *, strict: bool | None = None) -> Any:
+        """The values that a JSON text stands for.
+
+        Raises:
+            ValidationError: the validator does not accept them.
+        """
+        return self._validate(data, strict=True, extra="forbid")
 
 
 class Judged:

@@ -86,9 +86,7 @@ def derive(
     adapter, schema, doubts = built.adapter, built.schema, built.doubts
     _tell(schema, parameters, _docs(doc.params, reading), adapter)
     contexts = [p.name for p in reading.parameters if p.is_context]
-    validator = (
-        Judged(cast("Any", adapter.validator), schema, doubts) if doubts else Plain(cast("Any", adapter.validator))
-    )
+    validator = Judged(cast("Any", adapter.validator), schema, doubts) if doubts else Plain(adapter)
     return Signature(
         schema=inline(schema),
         description=doc.text if description is None else description,
