@@ -261,6 +261,16 @@ def test_the_runs_limit_of_turns(wire: Wire) -> None:
     result = wire.run(Agent(wire.provider(model), tools=[add], limits=Limits(turns=3)), "go")
     assert (result.output, result.stop_reason) == ("Enough.", "turn_limit")
     assert len(result.tool_calls) == 3
+    # The limit is what the user reads again in the result; the closing request is an answer, and no turn of its own.
+    assert (result.turns, result.usage.requests) == (3, 4)
+    assert [r.turn for r in result.tool_calls] == [1, 2, 3]
+
+
+def test_an_answer_in_the_last_turn_that_is_allowed(wire: Wire) -> None:
+    """Then no closing turn is needed: the run has just ended."""
+    model = wire.model(call("add", a=1), say("41"))
+    result = wire.run(Agent(wire.provider(model), tools=[add], limits=Limits(turns=2)), "go")
+    assert (result.output, result.stop_reason, result.turns, result.usage.requests) == ("41", "end", 2, 2)
 
 
 def test_a_model_that_calls_in_its_last_turn(wire: Wire) -> None:

@@ -12,6 +12,7 @@ from wire import APIS, Wire
 from toolsmith import Agent, tool
 from toolsmith.errors import ErrorCategory, ProviderError
 from toolsmith.events import RequestRetried
+from toolsmith.limits import Limits
 from toolsmith.messages import Opaque, Refusal, Usage
 from toolsmith.testing import (
     Api,
@@ -134,6 +135,16 @@ def test_a_turn_that_pauses(wire: Wire) -> None:
     result = wire.run(agent(wire, model), "go")
     assert (result.output, result.stop_reason) == ("41", "end")
     assert [message["role"] for message in model.requests[1].messages] == ["user", "assistant"]
+
+
+def test_a_turn_that_pauses_at_a_limit(wire: Wire) -> None:
+    """Its other half comes first: between the two the service takes no word of ours."""
+    if wire.api != "anthropic":
+        return
+    model = wire.model(pause(say("Searching.")), call("add", a=1), say("41"))
+    result = wire.run(agent(wire, model, limits=Limits(turns=1)), "go")
+    assert [message["role"] for message in model.requests[1].messages] == ["user", "assistant"]
+    assert (result.output, result.stop_reason) == ("41", "turn_limit")
 
 
 def test_what_nobody_knows_yet_is_echoed(wire: Wire) -> None:
@@ -259,8 +270,6 @@ def test_slow_and_torn_bytes(wire: Wire) -> None:
 
 def test_a_late_answer_meets_the_runs_end(wire: Wire) -> None:
     """`Limits(seconds=...)` holds also while the service says nothing."""
-    from toolsmith.limits import Limits
-
     model = wire.model(call("add", a=1), deliver(say("late"), delay=20))
     begun = time.monotonic()
     result = wire.run(agent(wire, model, limits=Limits(seconds=0.25)), "go")

@@ -43,7 +43,7 @@ class Limits:
     """Bounds of one run. `None` means no bound.
 
     Attributes:
-        turns: requests to the model, the closing one not counted.
+        turns: requests to the model, the closing one not counted, as in `RunResult.turns`.
         calls: tool calls attempted, also those that were refused or failed.
         groups: tool calls attempted by group, as in {"web": 5}; a tool belongs to one by `@tool(group="web")`.
         seconds: wall-clock time of the whole run.

@@ -80,6 +80,7 @@ class Conversation:
     _cut_off: bool = False
     _pauses: int = 0
     _misfits: int = 0
+    _number: int = 0  # of the turn under way, from 1; closing turns count here
 
     def steps(self, waiting: Pending | None = None, decisions: Sequence[Decision] = ()) -> Generator[Step, Any, Ending]:
         """Run to the end; or on from where calls waited for a person, with what was decided.
@@ -88,6 +89,7 @@ class Conversation:
             RunError: whatever the driver throws in, and `OutputError`; the history is valid then too.
         """
         self.budget.start()
+        self._number = self.budget.turns
         if waiting is not None:
             ending = yield from self._go_on(waiting, decisions)
             if ending is not None:
@@ -95,10 +97,12 @@ class Conversation:
         while True:
             if self.budget.out_of_time:
                 return self._out_of_time()
-            if self.closing is None and (over := self.budget.spent()) is not None:
+            # A paused turn goes on first: the service takes no word of the user's between its halves.
+            if self.closing is None and not self._pauses and (over := self.budget.spent()) is not None:
                 self._close(over)
             self._restrict()
-            self.budget.turns += 1
+            self.budget.turns += self.closing is None
+            self._number += 1
             try:
                 reply: Reply = yield Ask(self._choice(), self.budget.deadline)
             except ProviderError as error:
@@ -287,7 +291,7 @@ class Conversation:
     def _turn(self, reply: Reply) -> Turn:
         return Turn(
             reply,
-            self.budget.turns,
+            self._number,
             self.tools,
             self.breaker,
             self.feedback,
@@ -304,7 +308,7 @@ class Conversation:
             KeyError: a name that no tool has; the history is valid.
         """
         if self.restrict is not None:
-            self.allowed = allowed_names(self.restrict(self.budget.turns + 1), self.tools)
+            self.allowed = allowed_names(self.restrict(self._number + 1), self.tools)
 
     def _choice(self) -> str:
         if self.closing is not None:

@@ -79,7 +79,8 @@ class RunResult(Generic[OutputT]):
         tool_calls: every call, with what the model was told and how long it took, in the model's order.
         usage: tokens and requests of this run.
         detail: the service's own words for an ending other than "end", "" where it gave none.
-        turns: requests to the model.
+        turns: turns of the model, at most `Limits.turns`. The closing one, in which it can only answer with what it
+            has, is not counted; `usage.requests` counts every request.
         seconds: how long the run took.
         pending: the calls that wait for a person, where `stop_reason` is "approval"; hand it to `agent.resume`.
         repeats: calls that the model made again in vain.
