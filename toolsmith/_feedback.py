@@ -18,6 +18,7 @@ from toolsmith._arguments.shapes import Shapes
 from toolsmith._wording.arguments import MAX_TEXT, shortened
 from toolsmith._wording.media import MediaWording
 from toolsmith._wording.run import RunWording
+from toolsmith._wording.untrusted import UntrustedWording
 
 if TYPE_CHECKING:
     from toolsmith.errors import ToolError
@@ -39,7 +40,7 @@ HINTS: Final[Mapping[Hint, str]] = {
 }
 
 
-class Feedback(MediaWording, RunWording):
+class Feedback(MediaWording, RunWording, UntrustedWording):
     """What the model reads, one method for each occasion. It has no state.
 
     Attributes:
@@ -322,7 +323,11 @@ class Feedback(MediaWording, RunWording):
             text = data or "(an empty text)"
         else:
             text = _compact(data)
-        return "\n\n".join([text, *(f"Note: {n}" for n in result.notes)])
+        return self.noted(text, result.notes)
+
+    def noted(self, text: str, notes: Sequence[str]) -> str:
+        """A result's text with the remarks that go with it."""
+        return "\n\n".join([text, *(f"Note: {n}" for n in notes)])
 
     def cut_result(self, tool: str, text: str, limit: int) -> str:
         """A result too long to be shown: its head and its tail, and what is missing between."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from toolsmith._run.line import Offers
     from toolsmith._run.output import Output
     from toolsmith._run.run import Allowed, Run, Wishes
+    from toolsmith._run.watch import Policy
     from toolsmith.approvals import Approve, Pending
     from toolsmith.events import Observer
     from toolsmith.messages import Message, Prompt
@@ -78,6 +79,9 @@ class Agent(Generic[OutputT]):
             model is told what is wrong with an answer that does not fit, and tries again.
         approve: decides about calls of tools with `requires_approval` (see `toolsmith.approvals`). None ends the run
             with `stop_reason="approval"`, to go on from with `resume`.
+        untrusted: what becomes of a call that would carry text which others have written (what tools marked
+            `untrusted` gave) into a tool marked `effect="write"`: "ask" holds it for `approve`, as with
+            `requires_approval`, "deny" refuses it, "allow" lets it run. See docs/untrusted.md for what is found.
         expose_errors: for development: the model is shown the type and the text of exceptions that were not written
             for it. They may hold secrets.
         observers: called with each event of a run (see `toolsmith.events`).
@@ -103,6 +107,7 @@ class Agent(Generic[OutputT]):
         parallel_tool_calls: bool | None = None,
         output_type: type[OutputT] = str,  # pyright: ignore[reportArgumentType] - the default of OutputT
         approve: Approve | None = None,
+        untrusted: Policy = "ask",
         expose_errors: bool = False,
         observers: Iterable[Observer] = (),
     ) -> None:
@@ -119,6 +124,7 @@ class Agent(Generic[OutputT]):
         self.parallel_tool_calls = parallel_tool_calls
         self.output_type = output_type
         self.approve = approve
+        self.untrusted: Policy = _policy(untrusted)
         self.expose_errors = expose_errors
         self.observers: list[Observer] = list(observers)
         self._models = _models(model)
@@ -316,6 +322,12 @@ def _limits(limits: Limits | None, calls: int | None, tool_timeout: float | None
     if tool_timeout is not None:
         made = replace(made, tool_timeout=tool_timeout)
     return made
+
+
+def _policy(untrusted: Policy) -> Policy:
+    if untrusted not in ("ask", "deny", "allow"):
+        raise ConfigError(f"Agent(untrusted={untrusted!r}): give 'ask', 'deny' or 'allow'.")
+    return untrusted
 
 
 def _iterable(tools: object) -> Iterable[ToolLike | ToolRegistry]:

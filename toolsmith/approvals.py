@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from toolsmith._run.breaker import Breaker
+from toolsmith._untrusted.spans import UntrustedSpan
 from toolsmith.errors import HistoryError
 from toolsmith.history import dump_media, dump_messages, load_media, load_messages
 from toolsmith.messages import Message, ToolResult, Usage
@@ -44,11 +45,21 @@ class PendingCall:
         id: to name it by in `resume`.
         name: the tool's.
         arguments: by the tool's parameters, as plain JSON data.
+        reason: why it waits, where the tool does not always ask; "" elsewhere.
+        untrusted: the parts of the arguments that others have written (see `Agent(untrusted=...)`).
     """
 
     id: str
     name: str
     arguments: Mapping[str, Any]
+    reason: str = ""
+    untrusted: tuple[UntrustedSpan, ...] = ()
+
+    @classmethod
+    def load(cls, data: Mapping[str, Any]) -> PendingCall:
+        """What `dataclasses.asdict` gave."""
+        spans = tuple(UntrustedSpan(**span) for span in data.get("untrusted", ()))
+        return cls(data["id"], data["name"], data["arguments"], data.get("reason", ""), spans)
 
 
 Approve = Callable[[PendingCall], "Decision | Awaitable[Decision]"]
@@ -146,7 +157,7 @@ class Pending:
             if data["toolsmith_pending"] != VERSION:
                 raise HistoryError(f"This has version {data['toolsmith_pending']!r}; this toolsmith reads {VERSION}.")
             return cls(
-                tuple(PendingCall(**c) for c in data["calls"]),
+                tuple(PendingCall.load(c) for c in data["calls"]),
                 load_messages(data["history"]),
                 {int(i): _answered(a) for i, a in data["answered"].items()},
                 Usage(**data["usage"]),
@@ -181,6 +192,8 @@ class Pending:
 def _dumped(answer: Answered) -> dict[str, Any]:
     told = answer.result
     result = {"success": told.success, "data": told.data, "error": told.error, "notes": list(told.notes)}
+    if told.untrusted:
+        result["untrusted"] = True
     if told.media:
         result["media"] = [dump_media(one) for one in told.media]
     return {"result": result, "seconds": answer.seconds, "ran": answer.ran}
@@ -190,7 +203,9 @@ def _answered(data: dict[str, Any]) -> Answered:
     result: dict[str, Any] = data["result"]
     notes = tuple(cast("list[str]", result["notes"]))
     media = tuple(load_media(one, f"media[{i}]") for i, one in enumerate(result.get("media", [])))
-    told = ToolResult(result["success"], result["data"], result["error"], notes, media)
+    told = ToolResult(
+        result["success"], result["data"], result["error"], notes, media, bool(result.get("untrusted", False))
+    )
     return Answered(told, data["seconds"], data["ran"])
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from toolsmith._untrusted.spans import UntrustedSpan
     from toolsmith.agent import RunResult
     from toolsmith.approvals import PendingCall
     from toolsmith.messages import Reply, ToolCall, ToolResult
@@ -74,6 +75,20 @@ class ArgumentsRepaired:
 
     call: ToolCall
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UntrustedFlow:
+    """A call would carry text that others have written into a tool with `effect="write"`.
+
+    Attributes:
+        spans: which parts of its arguments, and where they come from.
+        policy: what becomes of it: "deny": it is not run; "ask": a person decides; "allow": it runs.
+    """
+
+    call: ToolCall
+    spans: tuple[UntrustedSpan, ...]
+    policy: Literal["allow", "ask", "deny"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +200,7 @@ Event = (
     | ToolArgumentsDelta
     | ToolCallReady
     | ArgumentsRepaired
+    | UntrustedFlow
     | ApprovalNeeded
     | ToolProgress
     | ToolResultReady

@@ -272,6 +272,7 @@ class ToolResult:
         error: for a failure, the text that the model reads.
         notes: remarks for the model that go with a success ("'RED' was read as 'red'").
         media: the images and files themselves, in the order of their numbers; a failure shows none.
+        untrusted: others have written it, as for a tool with that option; the model is shown `data` between fences.
 
     Half of a surrogate pair in `error` or `notes` becomes U+FFFD here: a text that cannot be encoded reaches no model,
     and would end the run.
@@ -282,6 +283,7 @@ class ToolResult:
     error: str | None = None
     notes: tuple[str, ...] = ()
     media: tuple[Media, ...] = ()
+    untrusted: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.error, str):

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, get_args
 
 if TYPE_CHECKING:
     from toolsmith.approvals import PendingCall
     from toolsmith.remedies import OnError
+
+
+Effect = Literal["read", "write"]
+"""What a tool does to the world: it looks, or it changes something, such as sending a mail."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +30,13 @@ class ToolOptions:
         coerce: "3" may stand for 3, "true" for true, and null for an argument left out.
         repeatable: the same call with the same arguments may come again and again, as for a clock or a queue. Of other
             tools a call that has failed twice in the same way, or has twice found nothing, is not run a third time.
-        read_only: it changes nothing, so that after it a call that failed would fail again. Mark searches and the like:
-            what is not marked may have repaired the cause of a failure, and failed calls are tried anew.
+        effect: "read": it changes nothing, so that after it a call that failed would fail again. Mark searches and the
+            like: what is not marked may have repaired the cause of a failure, and failed calls are tried anew. "write":
+            it changes something that matters (sends, pays, deletes, publishes), so that text which others have written
+            does not get into it unasked (see `Agent(untrusted=...)`). None: neither is said.
+        read_only: short for effect="read", and True where that is given.
+        untrusted: what it gives was written by others, as web pages and mails are. The model is shown it between
+            fences, as data; see `Agent(untrusted=...)`.
         requires_approval: a person decides about each call (see `toolsmith.approvals`), or about those for which this
             function of a `PendingCall` gives True.
         on_error: what the model is told of exceptions that are foreseen (see `toolsmith.remedies`).
@@ -41,10 +50,19 @@ class ToolOptions:
     sequential: bool = False
     coerce: bool = False
     repeatable: bool = False
+    effect: Effect | None = None
     read_only: bool = False
+    untrusted: bool = False
     requires_approval: bool | Callable[[PendingCall], bool] = False
     on_error: OnError | None = None
     thread: bool = True
+
+    def __post_init__(self) -> None:
+        # Two spellings of one thing, so that whoever asks may ask for either.
+        if self.read_only and self.effect is None:
+            object.__setattr__(self, "effect", "read")
+        elif self.effect == "read":
+            object.__setattr__(self, "read_only", True)
 
 
 class Options(TypedDict, total=False):
@@ -57,14 +75,17 @@ class Options(TypedDict, total=False):
     sequential: bool
     coerce: bool
     repeatable: bool
+    effect: Effect | None
     read_only: bool
+    untrusted: bool
     requires_approval: bool | Callable[[PendingCall], bool]
     on_error: OnError | None
     thread: bool
 
 
 _KNOWN = tuple(f.name for f in fields(ToolOptions))
-_FLAGS = frozenset({"sequential", "coerce", "repeatable", "read_only", "thread"})
+_FLAGS = frozenset({"sequential", "coerce", "repeatable", "read_only", "untrusted", "thread"})
+_EFFECTS: Final = get_args(Effect)
 
 # What the same thing is called elsewhere, and what is on its way.
 _ELSEWHERE = {
@@ -86,6 +107,9 @@ _ELSEWHERE = {
     "readonly": "read_only",
     "read_only_hint": "read_only",
     "readOnlyHint": "read_only",
+    "side_effect": "effect",
+    "side_effects": "effect",
+    "tainted": "untrusted",
     "failure_error_function": "on_error",
     "handle_tool_error": "on_error",
     "error_handler": "on_error",
@@ -125,6 +149,11 @@ def option_problems(options: dict[str, Any]) -> list[str]:
     seconds = options.get("timeout")
     if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0):
         found.append(f"timeout={seconds!r}: give seconds, more than 0, or None for the run's own limit.")
+    effect = options.get("effect")
+    if effect is not None and effect not in _EFFECTS:
+        found.append(f"effect={effect!r}: give {' or '.join(map(repr, _EFFECTS))}, or None.")
+    elif effect == "write" and options.get("read_only"):
+        found.append("effect='write' and read_only=True contradict each other: leave one of them out.")
     approval = options.get("requires_approval", False)
     if not isinstance(approval, bool) and not callable(approval):
         found.append(f"requires_approval={approval!r}: give True, False or a function of the call.")

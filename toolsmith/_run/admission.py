@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from toolsmith import approvals
 from toolsmith._calls.job import Job
 from toolsmith._calls.settle import Settled, exposed
 from toolsmith._run.budget import Around
 from toolsmith._run.steps import Take
-from toolsmith.events import ArgumentsRepaired, ToolCallReady, ToolProgress
+from toolsmith.events import ArgumentsRepaired, ToolCallReady, ToolProgress, UntrustedFlow
 from toolsmith.messages import ToolCall, ToolResult
 from toolsmith.tool import RunContext
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from toolsmith._run.loop import Conversation
     from toolsmith._run.steps import Step
     from toolsmith._run.turn import Turn
+    from toolsmith._run.watch import Known
+    from toolsmith.approvals import PendingCall
     from toolsmith.registry import ToolRegistry
     from toolsmith.tool import Tool
 
@@ -165,6 +168,41 @@ def prepare(talk: Conversation, turn: Turn, index: int, call: ToolCall, tool: To
     )
 
 
+def watched(
+    talk: Conversation, turn: Turn, jobs: Sequence[Job]
+) -> tuple[list[Job], dict[int, PendingCall], frozenset[int]]:
+    """Look where text that others have written would go.
+
+    Returns:
+        The jobs that are left when those are refused that the policy denies; the calls that a person may be asked about
+        as they are shown, by their place in the turn; and the places of those that wait because of such text.
+    """
+    left: list[Job] = []
+    shown: dict[int, PendingCall] = {}
+    held: set[int] = set()
+    policy = talk.watch.policy
+    for job in jobs:
+        writes = job.tool.options.effect == "write" and (policy != "allow" or talk.emit is not None)
+        if not writes and not approvals.may(job):
+            left.append(job)
+            continue
+        call = approvals.shown(job, talk.offered.get(job.tool.name))
+        spans = talk.watch.spans(call.arguments, talk.history, talk.tools)
+        if spans and writes and talk.emit is not None:
+            talk.emit(UntrustedFlow(job.call, spans, policy))
+        if spans and writes and policy == "deny":
+            turn.refuse(job.index, talk.feedback.untrusted_denied(job.tool.name, spans))
+            continue
+        left.append(job)
+        if spans:
+            call = replace(call, reason=talk.feedback.untrusted_reason(spans), untrusted=spans)
+        if spans and writes and policy == "ask":
+            held.add(job.index)
+        if job.index in held or approvals.may(job):
+            shown[job.index] = call
+    return left, shown, frozenset(held)
+
+
 def _context(talk: Conversation, tool: Tool[..., Any], call: ToolCall) -> RunContext[Any]:
     return RunContext(
         deps=talk.deps,
@@ -174,8 +212,13 @@ def _context(talk: Conversation, tool: Tool[..., Any], call: ToolCall) -> RunCon
         calls_left=talk.budget.calls_left(tool),
         deadline=talk.budget.deadline,
         usage=talk.budget.usage,
-        around=Around(talk.budget, talk.approve),
+        around=Around(talk.budget, talk.approve, known=_known(talk, tool)),
     )
+
+
+def _known(talk: Conversation, tool: Tool[..., Any]) -> Known | None:
+    """What an agent that is a tool is to know of the run that asks it."""
+    return talk.watch.known(talk.history, talk.tools) if tool.inner else None
 
 
 def _reporter(talk: Conversation, call: ToolCall) -> Callable[[Any], None] | None:

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from toolsmith import approvals
 from toolsmith._calls.settle import Settled
 from toolsmith._feedback import FEEDBACK, Feedback
-from toolsmith._run.admission import admit, allowed_names, callable_tools, prepare, tell_left
+from toolsmith._run.admission import admit, allowed_names, callable_tools, prepare, tell_left, watched
 from toolsmith._run.breaker import Breaker
 from toolsmith._run.result import StopReason, ToolRecord
 from toolsmith._run.steps import Ask, Decide, Decision, Ending, Invoke, Step, stages
 from toolsmith._run.turn import Turn
+from toolsmith._run.watch import Watch
 from toolsmith.approvals import Pending, PendingCall
 from toolsmith.errors import OutputError, ProviderError
 from toolsmith.events import ApprovalNeeded, Event, LimitReached
@@ -57,6 +58,7 @@ class Conversation:
         approve: decides about calls that need a person's word; handed on to runs inside this one.
         expose_errors: the model is shown the text of exceptions.
         breaker: what has failed before.
+        watch: knows which text others have written, and where it would go.
         closing: why the last turn is on; None before it.
     """
 
@@ -75,6 +77,7 @@ class Conversation:
     approve: Approve | None = None
     expose_errors: bool = False
     breaker: Breaker = field(default_factory=Breaker)
+    watch: Watch = field(default_factory=Watch)
     records: list[ToolRecord] = field(default_factory=list[ToolRecord])
     closing: StopReason | None = None
     _cut_off: bool = False
@@ -207,8 +210,8 @@ class Conversation:
 
     def _act(self, turn: Turn, jobs: list[Job]) -> Generator[Step, Any, Ending | None]:
         """Ask about the jobs that need a person's word, and run those that may."""
-        shown = {job.index: approvals.shown(job, self.offered.get(job.tool.name)) for job in jobs if approvals.may(job)}
-        waiting = [job for job in jobs if job.index in shown and approvals.waits(job, shown[job.index])]
+        jobs, shown, held = watched(self, turn, jobs)
+        waiting = [j for j in jobs if j.index in held or (j.index in shown and approvals.waits(j, shown[j.index]))]
         if waiting and self.emit is not None:
             for job in waiting:
                 self.emit(ApprovalNeeded(shown[job.index]))

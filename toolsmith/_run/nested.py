@@ -92,8 +92,10 @@ async def _run(begin: Begin, task: str, context: RunContext[Any]) -> RunResult[A
 def _answer(result: RunResult[Any]) -> Any:
     """What the outer run's model is told of a run."""
     reason = result.stop_reason
+    # What it has read may speak through it.
+    untrusted = any(record.result.untrusted for record in result.tool_calls)
     if reason == "end":
-        return result.output
+        return ToolResult(True, result.output, untrusted=True) if untrusted else result.output
     if reason in CUT_SHORT and result.output not in (None, ""):
-        return ToolResult(True, result.output, notes=(FEEDBACK.agent_cut_short(reason),))
+        return ToolResult(True, result.output, notes=(FEEDBACK.agent_cut_short(reason),), untrusted=untrusted)
     raise ToolError(FEEDBACK.agent_unanswered(reason))

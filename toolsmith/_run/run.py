@@ -18,6 +18,7 @@ from toolsmith._run.loop import Conversation
 from toolsmith._run.result import RunResult
 from toolsmith._run.steps import Decision, Ending
 from toolsmith._run.turn import repeats
+from toolsmith._run.watch import Watch, gives_untrusted
 from toolsmith.errors import RunError
 from toolsmith.events import Event, HistoryMended, Observer, RunEnded, RunStarted
 from toolsmith.history import mend
@@ -139,18 +140,26 @@ def _run(
         deps=wishes.deps,
         approve=wishes.approve,
         expose_errors=agent.expose_errors,
+        watch=Watch(agent.untrusted, agent.instructions, None if wishes.around is None else wishes.around.known),
     )
     line = Line(
         conversation,
         agent.providers,
         offers,
-        agent.instructions,
+        _instructions(agent, wishes.feedback),
         agent.settings,
         agent.parallel_tool_calls,
         emit,
         wishes.approve,
     )
     return Run(conversation, line, before, outbox, emit)
+
+
+def _instructions(agent: Agent[Any], words: Feedback) -> str:
+    """The agent's own, and a rule if its tools give text that others have written: the same for all of its runs."""
+    if not gives_untrusted(agent.tools):
+        return agent.instructions
+    return "\n\n".join(part for part in (agent.instructions, words.untrusted_rule()) if part)
 
 
 def _check_choice(agent: Agent[Any], choice: str, allowed: Collection[str] | None) -> None:

@@ -15,6 +15,7 @@ from toolsmith._calls.settle import Settled, Visible, settle
 from toolsmith._derive.definition import gives_nothing
 from toolsmith._run.breaker import EMPTY, MOST, Breaker, Key, key_of
 from toolsmith._run.result import Repeats, ToolRecord
+from toolsmith._untrusted import fences
 from toolsmith.events import Event, RepeatStopped, ToolResultReady, TurnEnded
 from toolsmith.messages import Message, Reply, ToolCall, ToolOutput, ToolResult
 
@@ -274,12 +275,24 @@ class Turn:
         call, result = record.call, record.result
         if not result.success:
             return ToolOutput(call.id, call.name, result.error or "", True)
+        if result.untrusted:
+            return ToolOutput(call.id, call.name, self._fenced(call.name, result), media=result.media)
         text = self.feedback.result_text(result)
         if self.result_chars is not None and len(text) > self.result_chars:
             text = self.feedback.cut_result(call.name, text, self.result_chars)
         if result.media:
             text = self.feedback.media_marked(text, result.media)
         return ToolOutput(call.id, call.name, text, media=result.media)
+
+
+    def _fenced(self, name: str, result: ToolResult) -> str:
+        """A result that others have written; what is remarked beside it stands outside of the fence."""
+        text = self.feedback.result_text(replace(result, notes=()))
+        if self.result_chars is not None and len(text) > self.result_chars:
+            text = self.feedback.cut_result(name, text, self.result_chars)
+        if result.media:
+            text = self.feedback.media_marked(text, result.media)
+        return self.feedback.noted(self.feedback.untrusted(text, name, fences.mark_for(text)), result.notes)
 
 
 def _remarked(result: ToolResult, remarks: Sequence[str]) -> ToolResult:

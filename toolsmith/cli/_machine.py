@@ -31,6 +31,7 @@ from toolsmith.events import (
     ToolProgress,
     ToolResultReady,
     TurnEnded,
+    UntrustedFlow,
 )
 
 if TYPE_CHECKING:
@@ -108,6 +109,8 @@ def _content(event: Event) -> dict[str, Any] | None:
             return None
         case RunStarted(agent, model, prompt):
             return {"agent": agent, "model": model, "prompt": prompt}
+        case UntrustedFlow(call, spans, policy):
+            return {"id": call.id, "name": call.name, "policy": policy, "spans": [asdict(span) for span in spans]}
         case ApprovalNeeded(call):
             return _pending(call)
         case HistoryMended(notes):
@@ -163,7 +166,10 @@ def _result_content(result: ToolResult) -> dict[str, Any]:
 
 
 def _pending(call: PendingCall) -> dict[str, Any]:
-    return {"id": call.id, "name": call.name, "arguments": call.arguments}
+    told = {"id": call.id, "name": call.name, "arguments": call.arguments}
+    if call.untrusted:
+        told |= {"reason": call.reason, "untrusted": [asdict(span) for span in call.untrusted]}
+    return told
 
 
 def _snake(name: str) -> str:

@@ -36,11 +36,13 @@ from toolsmith.events import (
     ToolProgress,
     ToolResultReady,
     TurnEnded,
+    UntrustedFlow,
 )
 
 if TYPE_CHECKING:
     from rich.status import Status
 
+    from toolsmith._untrusted.spans import UntrustedSpan
     from toolsmith.agent import Agent, RunResult
     from toolsmith.approvals import Approve, PendingCall
 
@@ -107,6 +109,9 @@ class PeopleView:
         self._say_rest()
         self._spin(None)
         self._line(f"{call.name}({self._short(_call(call.arguments), ARGUMENT_CHARS)}) needs your approval.", "bold")
+        if call.untrusted:
+            self._line(f"    {call.reason}", "yellow")
+            self._spans(call.untrusted, self._line)
         try:
             return self._console.input("Run it? [y/N] ", markup=False).strip().lower() in ("y", "yes")
         except EOFError:
@@ -175,6 +180,11 @@ class PeopleView:
             case RunStarted():
                 self._numbers.clear()
                 self._words.clear()
+            case UntrustedFlow(call, spans, policy):
+                then = {"deny": "it is not run", "ask": "a person decides", "allow": "it runs"}[policy]
+                self.note(f"    {call.name} would carry text that others have written; {then}", "yellow")
+                if policy != "ask":  # else it is told with the question
+                    self._spans(spans, self.note)
             case ApprovalNeeded(call):
                 self.note(f"    {call.name} waits for approval", "yellow")
             case ToolCallReady(call):
@@ -217,6 +227,11 @@ class PeopleView:
                 pass  # a call comes again in whole; `ended` tells, and the log
             case _:
                 assert_never(event)
+
+    def _spans(self, spans: Sequence[UntrustedSpan], write: Callable[[str, str], None]) -> None:
+        for span in spans:
+            told = f"{span.place}: {_plain(span.text, quoted=True)} (from {span.source})"
+            write(f"      {self._short(told, ARGUMENT_CHARS)}", "yellow")
 
     def _progress(self, name: str, progress: object) -> None:
         """What a tool reports; of an agent that is a tool, what it calls."""
