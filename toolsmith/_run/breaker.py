@@ -9,7 +9,6 @@ other arguments and something to show for it. Then all counts begin anew.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,8 +27,7 @@ MOST: Final = 2
 EMPTY: Final = ""
 """Stands for a failure where there was none, but an empty result."""
 
-# `json.dumps` would make an encoder for each text.
-_in_order: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+_SCALARS: Final = frozenset({str, int, bool, type(None)})
 _MAY_BE_FLOAT: Final = re.compile(r"[0-9][.eE]|-0")
 
 
@@ -55,14 +53,14 @@ def key_of(tool: str, arguments: str) -> Key:
     try:
         parsed = _plainly(arguments)
         if parsed is None:
-            return Key(tool, _digest(_canonical_text(arguments)))
-        return Key(tool, _digest(_in_order(parsed)))
+            return Key(tool, _digest(_careful(arguments)))
+        return Key(tool, _digest(repr(_canonical(parsed))))
     except RecursionError:
         return Key(tool, _digest(arguments))
 
 
 def _plainly(arguments: str) -> dict[str, Any] | None:
-    """The arguments, if they are an object without a float: then what the parser gives is canonical as it stands."""
+    """The arguments, if they are an object without a float: then the quick parser says all there is to know."""
     if _MAY_BE_FLOAT.search(arguments):
         return None
     try:
@@ -72,27 +70,27 @@ def _plainly(arguments: str) -> dict[str, Any] | None:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
-def _canonical_text(arguments: str) -> str:
+def _careful(arguments: str) -> str:
     parsed = parse(arguments)
     if isinstance(parsed, Parsed) and isinstance(parsed.value, str):
         parsed = parse(parsed.value)  # some models encode their arguments twice
-    return _in_order(_canonical(parsed.value)) if isinstance(parsed, Parsed) else arguments
+    return repr(_canonical(parsed.value)) if isinstance(parsed, Parsed) else arguments
 
 
 def _canonical(value: Any) -> Any:
-    """Parsed JSON in which equal numbers are equal texts, and no number is equal to another kind of value."""
-    match value:
-        case dict():
-            return {k: _canonical(v) for k, v in cast("dict[str, Any]", value).items()}
-        case list():
-            return [_canonical(v) for v in cast("list[Any]", value)]
-        case float():
-            exact = Decimal(value.text if isinstance(value, Exact) else repr(value))
-            # As a name no arguments have: a number in quotes is not a number.
-            whole = exact.is_finite() and exact == exact.to_integral_value()
-            return int(exact) if whole else {"\0number": str(exact.normalize())}
-        case _:
-            return value
+    """Parsed JSON as something with the same `repr` for all that is equal, and another for all that is not.
+
+    Objects become tuples, in the order of their names; numbers that no int is become decimal ones.
+    """
+    if isinstance(value, dict):
+        members = cast("dict[str, Any]", value).items()
+        return tuple(sorted((k, v if v.__class__ in _SCALARS else _canonical(v)) for k, v in members))
+    if isinstance(value, list):
+        return [_canonical(v) for v in cast("list[Any]", value)]
+    if isinstance(value, float):
+        exact = Decimal(value.text if isinstance(value, Exact) else repr(value))
+        return int(exact) if exact.is_finite() and exact == exact.to_integral_value() else exact.normalize()
+    return value
 
 
 def _digest(text: str) -> str:
