@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from toolsmith._feedback import FEEDBACK
+from toolsmith._feedback import FEEDBACK, Feedback
 from toolsmith._run.admission import allowed_names
 from toolsmith._run.budget import Around, Budget
 from toolsmith._run.drive import Outbox, Steps, adrive, astream, drive, stream
@@ -146,7 +146,7 @@ def _run(
         conversation,
         agent.providers,
         offers,
-        _instructions(agent, wishes.feedback),
+        _instructions(agent, FEEDBACK),
         agent.settings,
         agent.parallel_tool_calls,
         emit,
