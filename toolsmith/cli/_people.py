@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, TextIO, assert_never, cast, get_args
 
@@ -33,6 +33,7 @@ from toolsmith.events import (
     ToolArgumentsDelta,
     ToolCallReady,
     ToolCallStarted,
+    ToolLeftOut,
     ToolProgress,
     ToolResultReady,
     TurnEnded,
@@ -180,11 +181,8 @@ class PeopleView:
             case RunStarted():
                 self._numbers.clear()
                 self._words.clear()
-            case UntrustedFlow(call, spans, policy):
-                then = {"deny": "it is not run", "ask": "a person decides", "allow": "it runs"}[policy]
-                self.note(f"    {call.name} would carry text that others have written; {then}", "yellow")
-                if policy != "ask":  # else it is told with the question
-                    self._spans(spans, self.note)
+            case UntrustedFlow():
+                self._flow(event)
             case ApprovalNeeded(call):
                 self.note(f"    {call.name} waits for approval", "yellow")
             case ToolCallReady(call):
@@ -206,6 +204,8 @@ class PeopleView:
                 self.note(f"{error} Attempt {attempt} failed; again in {_seconds(wait)}.", "yellow")
             case ModelSwitched(_, model, error):
                 self.note(f"{error} Going on with {model}.", "yellow")
+            case ToolLeftOut(model, tool):
+                self.note(f"{model} has no {tool} of its own, and none is set up here: it goes without.", "yellow")
             case StrictDemoted(model, tools):
                 self.note(
                     f"{model} finds the strict schemas too complex; without strict mode: {', '.join(tools)}.", "yellow"
@@ -227,6 +227,12 @@ class PeopleView:
                 pass  # a call comes again in whole; `ended` tells, and the log
             case _:
                 assert_never(event)
+
+    def _flow(self, event: UntrustedFlow) -> None:
+        then = {"deny": "it is not run", "ask": "a person decides", "allow": "it runs"}[event.policy]
+        self.note(f"    {event.call.name} would carry text that others have written; {then}", "yellow")
+        if event.policy != "ask":  # else it is told with the question
+            self._spans(event.spans, self.note)
 
     def _spans(self, spans: Sequence[UntrustedSpan], write: Callable[[str, str], None]) -> None:
         for span in spans:
