@@ -29,6 +29,8 @@ LONGEST: Final = 2_000
 """Characters that an answer to wrong arguments may have."""
 
 _NEXT = re.compile(r"\b(Correct|Send|Call|Did you mean|Use|Leave it out|Answer)\b")
+_OWN_CHECK = "(you sent "
+"""Follows the words of a check of the tool's own: what is accepted is for those to say."""
 _NOT_RUN = re.compile(r"\bwas not run\b|^Nothing was run\b")
 _QUOTED = re.compile(r'`[^`]*`|"(?:[^"\\]|\\.)*"(?:\.\.\.)?')
 _FOREIGN: Final[tuple[tuple[Fault, re.Pattern[str]], ...]] = (
@@ -68,7 +70,7 @@ def _faults(text: str, slip: Slip, tool: str, mended: bool, own: Sequence[str], 
             yield "next"
     if slip.path and not re.search(re.escape(feedback.place(slip.path)[:-1]) + r"[`.\[]", text):
         yield "place"
-    if slip.wants and not any(word in text for word in slip.wants):
+    if slip.wants and not any(word in text for word in (*slip.wants, _OWN_CHECK)):
         yield "accepted"
     if len(text) > LONGEST:
         yield "length"

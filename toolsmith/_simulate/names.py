@@ -100,6 +100,6 @@ def wrapped(case: Case) -> Iterator[Slip]:
 
 def unknown_tool(case: Case) -> Iterator[Slip]:
     """The tool's own name, misspelt; and one that nothing is like."""
-    for name in (misspelt(case.tool, case.tools), "do_everything"):
-        if name and name not in case.tools:
-            yield Slip(case.value, tool=name, wants=(f"`{case.tool}`",))
+    if near := misspelt(case.tool, case.tools):
+        yield Slip(case.value, tool=near, wants=(f"`{case.tool}`",))
+    yield Slip(case.value, tool="do_everything", wants=tuple(f"`{name}`" for name in case.tools))

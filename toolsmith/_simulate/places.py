@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from toolsmith._arguments.problems import Path, Schema
 from toolsmith._arguments.refusals import node_at
-from toolsmith._arguments.shapes import ALL_TYPES, JsonType, Shapes, dict_of, json_type, list_of
+from toolsmith._arguments.shapes import ALL_TYPES, JsonType, Shapes, closed_set, dict_of, json_type, list_of
 from toolsmith._wording.arguments import FORMATS
 
 
@@ -175,12 +175,10 @@ class Case:
     def accepted(self, place: Place) -> tuple[str, ...]:
         """Words of which the answer must have one, to say what a place accepts; () where that is anything."""
         if place.closed:
-            return tuple(json.dumps(c, ensure_ascii=False) for c in place.closed)
-        if values := place.facts.get("enum") or ([place.facts["const"]] if "const" in place.facts else None):
-            return tuple(json.dumps(v, ensure_ascii=False) for v in values)
+            return tuple(shown(c) for c in place.closed)
         if place.types == ALL_TYPES:
             return ()
-        words: list[str] = []
+        words = [f"{lead} {shown(v)}" for v in self._listed(place.node) for lead in ("must be", "one of", "or")]
         for kind in place.types:
             match kind:
                 case "string":
@@ -199,6 +197,14 @@ class Case:
                     pass
         return tuple(words)
 
+    def _listed(self, node: Schema) -> Iterator[Any]:
+        """The values that a schema or one of its alternatives lists."""
+        for part in self.shapes.parts(node):
+            if isinstance(part, Mapping):
+                yield from closed_set(part) or ()
+                for branch in (*list_of(part.get("anyOf")), *list_of(part.get("oneOf"))):
+                    yield from self._listed(branch)
+
     def _formats(self, node: Schema) -> Iterator[str]:
         for part in self.shapes.parts(node):
             if isinstance(part, Mapping):
@@ -207,6 +213,11 @@ class Case:
                     yield "json-string"
                 for branch in (*list_of(part.get("anyOf")), *list_of(part.get("oneOf"))):
                     yield from self._formats(branch)
+
+
+def shown(value: Any) -> str:
+    """A value as an answer shows it: as JSON, of a long one the beginning."""
+    return json.dumps(value, ensure_ascii=False)[:30]
 
 
 def scalar(value: Any) -> bool:

@@ -63,7 +63,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Simulation:
     """What comes of all mistakes; `print` it.
 
     Attributes:
@@ -100,7 +100,7 @@ class Report:
 
     @property
     def summary(self) -> str:
-        """The report in one line."""
+        """What came of them, in one line."""
         counts = Counter(a.outcome for a in self.answers)
         each = ", ".join(f"{counts[o]} {o}" for o in get_args(Outcome) if counts[o])
         texts = "1 text fails" if len(self.failed) == 1 else f"{len(self.failed) or 'no'} texts fail"
@@ -115,11 +115,11 @@ def simulate(
     arguments: Mapping[str, Any] | None = None,
     only: Collection[str] = (),
     feedback: Feedback = FEEDBACK,
-) -> Report:
+) -> Simulation:
     """Send tools the mistakes that models make most, and see what the model would read.
 
-        report = simulate(search_hotels)
-        assert report.ok, report
+        sent = simulate(search_hotels)
+        assert sent.ok, sent
 
     No function is called: arguments are checked, and no more. What the check itself calls, as a pydantic validator of
     yours, is called.
@@ -150,7 +150,7 @@ def simulate(
     trials = [_Trial(t, names, offers.get(t.name), provider != "anthropic", feedback) for t in chosen]
     for trial in trials:
         trial.run(arguments)
-    return Report(
+    return Simulation(
         tuple(a for t in trials for a in t.answers),
         {t.tool.name: tuple(t.left_out) for t in trials},
         {t.tool.name: t.unmade for t in trials if t.unmade},

@@ -11,7 +11,7 @@ from toolsmith._arguments.shapes import JsonType, Shapes, json_type, list_of, nu
 from toolsmith._simulate import names
 from toolsmith._simulate.baseline import NoBaseline, value_for
 from toolsmith._simulate.patterns import NoString
-from toolsmith._simulate.places import Case, Place, Slip, misspelt, scalar
+from toolsmith._simulate.places import Case, Place, Slip, misspelt, scalar, shown
 
 _OBJECT: Final[frozenset[JsonType]] = frozenset({"object"})
 _MOST: Final = 40
@@ -36,7 +36,7 @@ def null(case: Case) -> Iterator[Slip]:
     """Null for each value that may not be null."""
     for place in case.places[:_MOST]:
         if "null" not in place.types:
-            yield _changed(case, place, None)
+            yield _changed(case, place, None, wants=(*case.accepted(place), "taken as left out"))
 
 
 def stringified(case: Case) -> Iterator[Slip]:
@@ -51,7 +51,7 @@ def near_enum(case: Case) -> Iterator[Slip]:
     """Each value of a set, misspelt."""
     for place in case.places[:_MOST]:
         if place.closed and isinstance(place.value, str) and (typo := misspelt(place.value, place.closed)):
-            yield _changed(case, place, typo, wants=(_shown(place.value),))
+            yield _changed(case, place, typo, wants=(shown(place.value),))
 
 
 def enum_case(case: Case) -> Iterator[Slip]:
@@ -60,7 +60,7 @@ def enum_case(case: Case) -> Iterator[Slip]:
         if place.closed and isinstance(place.value, str):
             other = place.value.upper() if place.value != place.value.upper() else place.value.lower()
             if other not in place.closed:
-                yield _changed(case, place, other, wants=(_shown(place.value),))
+                yield _changed(case, place, other, wants=(shown(place.value),))
 
 
 def out_of_range(case: Case) -> Iterator[Slip]:
@@ -167,7 +167,7 @@ def wrong_branch(case: Case) -> Iterator[Slip]:
             if mixed is not None:
                 yield Slip(case.changed(place.path, mixed), path=place.path, wants=wants, advice=_overlap(place))
         for none in ([["neither"]], {"neither": True}, 17.25, True):
-            if json_type(none) not in place.types or isinstance(none, dict):
+            if json_type(none) not in place.types or (isinstance(none, dict) and not case.takes_any_name(place)):
                 yield Slip(case.changed(place.path, none), path=place.path, wants=wants, advice=_overlap(place))
                 break
 

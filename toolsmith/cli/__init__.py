@@ -1,4 +1,4 @@
-"""The `toolsmith` command: `run` for one prompt, `chat` for a conversation. See `toolsmith --help`."""
+"""The `toolsmith` command: `run` for one prompt, `chat` for a conversation, `simulate` to try tools. See `--help`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 from toolsmith import __version__
-from toolsmith.cli import _exits
+from toolsmith.cli import _exits, _simulate
 from toolsmith.cli._chat import HELP, converse
 from toolsmith.errors import ToolsmithError
 
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Not through the parent: only so may options stand between references and prompt.
     options = verb.parse_intermixed_args(words[1:])
     try:
-        return _run(options) if words[0] == "run" else _chat(options)
+        return _DO[words[0]](options)
     except _UsageError as error:
         verb.print_usage(sys.stderr)
         print(f"{verb.prog}: error: {error}", file=sys.stderr)
@@ -81,7 +81,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
         formatter_class=raw,
     )
     top.add_argument("--version", action="version", version=f"toolsmith {__version__}")
-    verbs = top.add_subparsers(title="commands", metavar="{run,chat}")
+    verbs = top.add_subparsers(title="commands", metavar="{run,chat,simulate}")
     references = "an agent, tools, functions or a registry, as module:name or path/file.py:name"
     run = verbs.add_parser(
         "run",
@@ -108,7 +108,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     chat.add_argument("words", nargs="*", metavar="MODULE:NAME", help=references)
     for verb in (run, chat):
         _add_options(verb)
-    return top, {"run": run, "chat": chat}
+    return top, {"run": run, "chat": chat, "simulate": _simulate.add_to(verbs, references)}
 
 
 def _add_options(verb: argparse.ArgumentParser) -> None:
@@ -156,6 +156,14 @@ def _chat(options: argparse.Namespace) -> int:
 
     # Line editing needs the terminal's own standard output.
     return _with_agent(options, options.words, work, redirect=not interactive)
+
+
+def _send_mistakes(options: argparse.Namespace) -> int:
+    with _answers_only(redirect=True) as out:
+        return _simulate.run(options, out)
+
+
+_DO: Mapping[str, Callable[[argparse.Namespace], int]] = {"run": _run, "chat": _chat, "simulate": _send_mistakes}
 
 
 def _with_agent(

@@ -49,7 +49,7 @@ def assemble(wishes: Wishes, observer: Observer) -> Agent[Any]:
     from toolsmith.agent import Agent
 
     settings = _settings(wishes)
-    agents, tools = _load(wishes.references)
+    agents, tools = load(wishes.references)
     if wishes.agent:
         assert settings is not None
         agents.insert(0, Agent(**settings.agent_arguments(wishes.agent)))
@@ -79,7 +79,7 @@ def assemble(wishes: Wishes, observer: Observer) -> Agent[Any]:
     )
 
 
-def _load(references: Sequence[str]) -> tuple[list[Agent[Any]], list[Any]]:
+def load(references: Sequence[str]) -> tuple[list[Agent[Any]], list[Any]]:
     """What the references name: agents, and all that may be a tool. Every bad one is told."""
     from toolsmith.agent import Agent
     from toolsmith.registry import ToolRegistry
