@@ -21,10 +21,14 @@ One step of the script answers one request. A step is
 - a function of the request (`Recorded`) that gives one of these.
 
 `by_turn([...])` makes a script that serves many runs at once. `model.requests` holds what was asked, `model.refusals`
+`simulate(tool)` needs no model: it sends a tool the mistakes that models make most, and grades what they would read.
+
 what was refused and by which rule, `rules_table()` all rules. Nothing here needs pytest.
 """
 
 from toolsmith.testing.model import ScriptedModel, rules, rules_table
+from toolsmith._simulate.mistakes import MISTAKES
+from toolsmith._simulate.report import Simulation, simulate
 from toolsmith.testing.recorded import Recorded
 from toolsmith.testing.rules import Refusal, Rule
 from toolsmith.testing.script import (
@@ -54,6 +58,7 @@ __all__ = [
     "DEFAULT_MODELS",
     "Api",
     "Call",
+    "MISTAKES",
     "Fault",
     "Recorded",
     "Refusal",
@@ -62,6 +67,7 @@ __all__ = [
     "ScriptedModel",
     "Turn",
     "block",
+    "Simulation",
     "by_turn",
     "call",
     "deliver",
@@ -77,4 +83,6 @@ __all__ = [
     "say",
     "think",
     "turn",
+    "search",
+    "simulate",
 ]
