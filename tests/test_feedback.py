@@ -393,17 +393,6 @@ class TestResults:
         text = FEEDBACK.result_text(ToolResult(True, "ok", notes=("`a` was read as 1.", "Two.")))
         assert text == "ok\n\nNote: `a` was read as 1.\n\nNote: Two."
 
-    @pytest.mark.parametrize("limit", [200, 1_000, 50_000])
-    def test_cut(self, limit: int) -> None:
-        """A long result keeps head and tail, says how long it is, and keeps to the limit."""
-        text = "head" + "x" * 100_000 + "tail"
-        cut = FEEDBACK.cut_result("dump", text, limit)
-        assert len(cut) <= limit
-        assert cut.startswith("head")
-        assert cut.endswith("tail")
-        assert "100,008 characters in all" in cut
-        assert "`dump`" in cut
-
 
 class TestLocalised:
     """All words come from one object, which can be another."""

@@ -28,7 +28,7 @@ LAYERS: tuple[tuple[str, str], ...] = (
     ),
     ("types, schemas and JSON text", "_derive _dialects _arguments _wording _untrusted _references _tables dialects _run.context"),
     ("one call, carried out", "_calls"),
-    ("tools", "_derive.definition _arguments.check _calls.results _feedback tool _decorator registry untrusted"),
+    ("tools", "_derive.definition _arguments.check _calls.results _feedback tool _decorator registry feedback untrusted"),
     ("the run", "_run approvals"),
     ("carrying it out", "_run.drive _run.line _run.retry _run.run _run.taking providers"),
     ("services and settings", "providers.* config"),

@@ -61,15 +61,19 @@ if TYPE_CHECKING:
         ToolArgumentsDelta,
         ToolCallReady,
         ToolCallStarted,
+        ToolLeftOut,
         ToolProgress,
         ToolResultReady,
         TurnEnded,
         UntrustedFlow,
     )
+    from toolsmith.feedback import Feedback
     from toolsmith.history import dump_messages, load_messages
     from toolsmith.limits import Limits, SharedCounter
     from toolsmith.media import File, Image
     from toolsmith.messages import (
+        Citation,
+        HostedTool,
         Message,
         Opaque,
         Part,
@@ -91,6 +95,7 @@ if TYPE_CHECKING:
     from toolsmith.streams import RunStream, SyncRunStream
     from toolsmith.tool import Tool
     from toolsmith.untrusted import untrusted_text
+    from toolsmith.web import WebSearch
 
 # module -> the names that come from it
 _SOURCES: dict[str, tuple[str, ...]] = {
@@ -133,15 +138,19 @@ _SOURCES: dict[str, tuple[str, ...]] = {
         "ToolArgumentsDelta",
         "ToolCallReady",
         "ToolCallStarted",
+        "ToolLeftOut",
         "ToolProgress",
         "ToolResultReady",
         "TurnEnded",
         "UntrustedFlow",
     ),
+    "feedback": ("Feedback",),
     "history": ("dump_messages", "load_messages"),
     "limits": ("Limits", "SharedCounter"),
     "media": ("File", "Image"),
     "messages": (
+        "Citation",
+        "HostedTool",
         "Message",
         "Opaque",
         "Part",
@@ -163,6 +172,7 @@ _SOURCES: dict[str, tuple[str, ...]] = {
     "streams": ("RunStream", "SyncRunStream"),
     "tool": ("Tool",),
     "untrusted": ("untrusted_text",),
+    "web": ("WebSearch",),
 }
 _MODULE_OF = {name: module for module, names in _SOURCES.items() for name in names}
 
@@ -171,16 +181,19 @@ __all__ = [
     "Agent",
     "ApprovalNeeded",
     "ArgumentsRepaired",
+    "Citation",
     "ConfigError",
     "DefinitionError",
     "DefinitionWarning",
     "Document",
     "ErrorCategory",
     "Event",
+    "Feedback",
     "File",
     "HistoryError",
     "HistoryMended",
     "Hit",
+    "HostedTool",
     "Image",
     "LimitReached",
     "Limits",
@@ -224,6 +237,7 @@ __all__ = [
     "ToolCallReady",
     "ToolCallStarted",
     "ToolError",
+    "ToolLeftOut",
     "ToolOutput",
     "ToolProgress",
     "ToolRecord",
@@ -236,6 +250,7 @@ __all__ = [
     "UntrustedFlow",
     "UntrustedSpan",
     "Usage",
+    "WebSearch",
     "__version__",
     "dump_messages",
     "load_messages",

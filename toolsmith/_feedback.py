@@ -9,15 +9,20 @@ is in the parents, `_wording.Wording`, `_media_wording.MediaWording` and `_run_w
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
+from pydantic_core import to_json
+
+from toolsmith._arguments.likeness import nearest
 from toolsmith._arguments.problems import Broken, Hint, Problem
-from toolsmith._arguments.repair import nearest
 from toolsmith._arguments.shapes import Shapes
 from toolsmith._wording.arguments import MAX_TEXT, shortened
 from toolsmith._wording.media import MediaWording
 from toolsmith._wording.run import RunWording
+from toolsmith._wording.size import SizeWording
 from toolsmith._wording.untrusted import UntrustedWording
 
 if TYPE_CHECKING:
@@ -40,7 +45,7 @@ HINTS: Final[Mapping[Hint, str]] = {
 }
 
 
-class Feedback(MediaWording, RunWording, UntrustedWording):
+class Feedback(MediaWording, RunWording, SizeWording, UntrustedWording):
     """What the model reads, one method for each occasion. It has no state.
 
     Attributes:
@@ -165,6 +170,10 @@ class Feedback(MediaWording, RunWording, UntrustedWording):
         return (
             f"`{tool}` was not run: it may not be called in this run. These may: {self.names(allowed, _TOOLS_SHOWN)}."
         )
+
+    def answer_described(self) -> str:
+        """Describes the tool by which the answer is given, where a service cannot be told what it has to be."""
+        return "Give the final answer and end the conversation. Call this alone, when all work is done."
 
     def answer_taken(self) -> str:
         """The model's call of the answer's tool was accepted; the conversation is over."""
@@ -318,27 +327,24 @@ class Feedback(MediaWording, RunWording, UntrustedWording):
             text = self.media_lines(data)
         elif data is None:
             # With a note that null stands for something, null is the result.
-            text = "null" if self.result_note("not_a_number") in result.notes else NOTHING
+            text = "null" if self.result_note("not_a_number") in result.notes else self.nothing()
         elif isinstance(data, str):
-            text = data or "(an empty text)"
+            text = data or self.empty_text()
         else:
-            text = _compact(data)
+            text = to_json(data).decode()
         return self.noted(text, result.notes)
+
+    def nothing(self) -> str:
+        """Stands for a result that is None."""
+        return NOTHING
+
+    def empty_text(self) -> str:
+        """Stands for a result that is an empty text."""
+        return "(an empty text)"
 
     def noted(self, text: str, notes: Sequence[str]) -> str:
         """A result's text with the remarks that go with it."""
         return "\n\n".join([text, *(f"Note: {n}" for n in notes)])
-
-    def cut_result(self, tool: str, text: str, limit: int) -> str:
-        """A result too long to be shown: its head and its tail, and what is missing between."""
-        note = (
-            f"\n[... {len(text):,} characters in all; the middle is left out. "
-            f"To see it, call `{tool}` for a smaller part. ...]\n"
-        )
-        room = max(limit - len(note), 0)
-        head = room * 4 // 5
-        tail = room - head
-        return text[:head] + note + (text[-tail:] if tail else "")
 
 
 def _excerpt(text: str) -> str:
@@ -351,10 +357,6 @@ def _shown(exposed: str) -> str:
     return f"; {shortened(exposed, 2_000)}" if exposed else ""
 
 
-# `json.dumps` would make an encoder for each text.
-_compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
-
 def _json(value: Any, most: int) -> str:
     try:
         return shortened(json.dumps(value, ensure_ascii=False), most)
@@ -364,3 +366,20 @@ def _json(value: Any, most: int) -> str:
 
 FEEDBACK: Final = Feedback()
 """The words that are used unless others are given."""
+
+_speaking: ContextVar[Feedback] = ContextVar("toolsmith_feedback", default=FEEDBACK)
+
+
+def speaking() -> Feedback:
+    """The words of the run whose messages are being written, for code that is handed a message and nothing else."""
+    return _speaking.get()
+
+
+@contextmanager
+def speaks(feedback: Feedback) -> Generator[None]:
+    """Have `speaking` give these words inside the block."""
+    token = _speaking.set(feedback)
+    try:
+        yield
+    finally:
+        _speaking.reset(token)

@@ -16,6 +16,7 @@ from toolsmith.providers import ModelSettings, resolve
 
 if TYPE_CHECKING:
     from toolsmith._derive.options import Options
+    from toolsmith._feedback import Feedback
     from toolsmith._run.budget import Around
     from toolsmith._run.line import Offers
     from toolsmith._run.output import Output
@@ -82,6 +83,11 @@ class Agent(Generic[OutputT]):
         untrusted: what becomes of a call that would carry text which others have written (what tools marked
             `untrusted` gave) into a tool marked `effect="write"`: "ask" holds it for `approve`, as with
             `requires_approval`, "deny" refuses it, "allow" lets it run. See docs/untrusted.md for what is found.
+        paging: whether the model can read on in results that were too long to be shown whole, by a tool `read_more`
+            that is added to its list. None: where somebody has set how long they may be, by `Limits(result_chars=...)`
+            or a tool's `max_result_size`. False: it is told to ask for less.
+        feedback: every sentence that the model reads from toolsmith; a subclass of `toolsmith.Feedback` says them in
+            other words or in another language. Of an agent that is a tool, None takes those of the run around it.
         expose_errors: for development: the model is shown the type and the text of exceptions that were not written
             for it. They may hold secrets.
         observers: called with each event of a run (see `toolsmith.events`).
@@ -108,6 +114,8 @@ class Agent(Generic[OutputT]):
         output_type: type[OutputT] = str,  # pyright: ignore[reportArgumentType] - the default of OutputT
         approve: Approve | None = None,
         untrusted: Policy = "ask",
+        paging: bool | None = None,
+        feedback: Feedback | None = None,
         expose_errors: bool = False,
         observers: Iterable[Observer] = (),
     ) -> None:
@@ -125,6 +133,8 @@ class Agent(Generic[OutputT]):
         self.output_type = output_type
         self.approve = approve
         self.untrusted: Policy = _policy(untrusted)
+        self.paging = paging
+        self.feedback = feedback
         self.expose_errors = expose_errors
         self.observers: list[Observer] = list(observers)
         self._models = _models(model)
@@ -265,7 +275,8 @@ class Agent(Generic[OutputT]):
                 wanted["approve"] = around.approve
             return self._begin(task, wanted, around=around)
 
-        return agent_tool(begin, self.tools, name=name or self.name, description=description, options={**options})
+        made = {"name": name or self.name, "description": description, **options}
+        return agent_tool(begin, self.tools, self.feedback, made)
 
     def _begin(
         self, prompt: Prompt | None, options: RunOptions, *, keep: bool = False, around: Around | None = None
@@ -296,7 +307,7 @@ class Agent(Generic[OutputT]):
         if self._output is None and self.output_type is not str:
             from toolsmith._run.output import Output
 
-            self._output = Output(self.output_type, self.tools)
+            self._output = Output(self.output_type, self.tools, self.feedback)
         return Wishes(
             deps=options.get("deps"),
             output=self._output,

@@ -29,6 +29,7 @@ from toolsmith.messages import Message, ToolResult, Usage
 if TYPE_CHECKING:
     from toolsmith._calls.job import Job
     from toolsmith._run.budget import Budget
+    from toolsmith._run.paging import Pages
     from toolsmith._run.result import ToolRecord
     from toolsmith._run.steps import Decision
     from toolsmith.dialects import Offered
@@ -90,6 +91,7 @@ class Pending:
         usage, turns, tool_calls, by_tool, by_group: what the run has used, so that its limits go on to hold.
         breaker: which calls have failed before.
         allowed: the names of the tools that may be called, None for all.
+        pages: results that were cut, so that the model can go on to read them.
     """
 
     calls: tuple[PendingCall, ...]
@@ -102,6 +104,7 @@ class Pending:
     breaker: Breaker = field(default_factory=Breaker)
     by_group: Counter[str] = field(default_factory=Counter[str])
     allowed: Collection[str] | None = None
+    pages: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @classmethod
     def of(
@@ -112,8 +115,11 @@ class Pending:
         budget: Budget,
         breaker: Breaker,
         allowed: Collection[str] | None = None,
+        pages: Pages | None = None,
     ) -> Pending:
         """A run as it stands; later changes of the run do not reach it."""
+        if pages is not None and allowed is not None:
+            allowed = [name for name in allowed if name != pages.reader.name]
         return cls(
             calls,
             list(history),
@@ -125,6 +131,7 @@ class Pending:
             breaker.copy(),
             budget.by_group.copy(),
             allowed,
+            {} if pages is None else pages.dump(),
         )
 
     def dump(self) -> str:
@@ -142,6 +149,7 @@ class Pending:
                 "breaker": self.breaker.dump(),
                 "by_group": dict(self.by_group),
                 "allowed": None if self.allowed is None else sorted(self.allowed),
+                "pages": self.pages,
             }
         )
 
@@ -167,6 +175,7 @@ class Pending:
                 Breaker.load(data["breaker"]) if "breaker" in data else Breaker(),
                 Counter(data.get("by_group", {})),
                 data.get("allowed"),
+                data.get("pages", {}),
             )
         except HistoryError:
             raise

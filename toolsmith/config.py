@@ -13,6 +13,8 @@
     limits = { turns = 5, seconds = 60 }    # see `Limits`; "none" for no bound
     max_calls_per_run = 10
     tool_timeout = 5
+    paging = true                           # the model can read on in long results
+    feedback = "shop.german:German"         # a `Feedback` in other words
 
 `Agent.from_config("toolsmith.toml", "support")` builds the agent; tools are imported from the file's own folder first.
 
@@ -29,13 +31,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from toolsmith._references import is_reference, load_object
 from toolsmith._tables import TableReader, checked
 from toolsmith.errors import ConfigError
 from toolsmith.limits import Limits
 from toolsmith.providers import ModelSettings, split_model
+
+if TYPE_CHECKING:
+    from toolsmith.feedback import Feedback
 
 FILE_NAME = "toolsmith.toml"
 CONFIG_VARIABLE = "TOOLSMITH_CONFIG"
@@ -63,6 +68,10 @@ def _check_references(references: tuple[str, ...], reader: TableReader) -> Itera
     for reference in references:
         if not is_reference(reference):
             yield f"{reference!r} is not written module:name or path/file.py:name."
+
+
+def _check_reference(reference: str, reader: TableReader) -> Iterator[str]:
+    return _check_references((reference,), reader)
 
 
 def _check_url(url: str, reader: TableReader) -> Iterator[str]:
@@ -98,6 +107,8 @@ class AgentSettings:
         max_calls_per_run: tool calls of one run, None for no bound of its own.
         tool_timeout: seconds for one tool call, None to leave it to `limits`.
         settings: the API's own parameters, over those of the model's profile.
+        paging: whether the model can read on in long results; see `Agent`.
+        feedback: "module:name" of a `Feedback`, or of a subclass of it.
     """
 
     model: tuple[str, ...] = checked(_check_models, ())
@@ -107,6 +118,8 @@ class AgentSettings:
     max_calls_per_run: int | None = checked(_check_count, None)
     tool_timeout: float | None = checked(_check_seconds, None)
     settings: Mapping[str, Any] | None = None
+    paging: bool | None = None
+    feedback: str | None = checked(_check_reference, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +149,8 @@ class AgentArguments(TypedDict):
     max_calls_per_run: int | None
     tool_timeout: float | None
     settings: Mapping[str, Any] | None
+    paging: bool | None
+    feedback: Feedback | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +205,12 @@ class Config:
                 tools.append(load_object(reference, folder=self.path.parent))
             except ConfigError as error:
                 problems.extend(f"{self.path}: [agents.{name}] tools: {p}" for p in error.problems)
+        feedback: Feedback | None = None
+        if settings.feedback is not None:
+            try:
+                feedback = _feedback(load_object(settings.feedback, folder=self.path.parent), settings.feedback)
+            except ConfigError as error:
+                problems.extend(f"{self.path}: [agents.{name}] feedback: {p}" for p in error.problems)
         if problems:
             raise ConfigError(problems)
         return AgentArguments(
@@ -201,6 +222,8 @@ class Config:
             max_calls_per_run=settings.max_calls_per_run,
             tool_timeout=settings.tool_timeout,
             settings=settings.settings,
+            paging=settings.paging,
+            feedback=feedback,
         )
 
 
@@ -224,6 +247,16 @@ def load(path: str | os.PathLike[str]) -> Config:
         for name, table in file.models.items()
     }
     return Config(path=reader.path, models=models, agents=file.agents)
+
+
+def _feedback(found: object, reference: str) -> Feedback:
+    """What a reference leads to: an object, or a class to make one of."""
+    from toolsmith.feedback import Feedback
+
+    made = found() if isinstance(found, type) and issubclass(found, Feedback) else found
+    if not isinstance(made, Feedback):
+        raise ConfigError(f"{reference!r} is no toolsmith.Feedback, but {type(made).__name__}.")
+    return made
 
 
 def find_file() -> Path | None:

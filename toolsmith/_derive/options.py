@@ -40,6 +40,8 @@ class ToolOptions:
         requires_approval: a person decides about each call (see `toolsmith.approvals`), or about those for which this
             function of a `PendingCall` gives True.
         on_error: what the model is told of exceptions that are foreseen (see `toolsmith.remedies`).
+        max_result_size: characters of its result that the model is shown, None for the run's own limit (50,000 unless
+            set). Longer ones are cut, and the model can read on.
         thread: a sync function runs on a worker thread; False runs it on the event loop's own, which it then blocks.
     """
 
@@ -55,6 +57,7 @@ class ToolOptions:
     untrusted: bool = False
     requires_approval: bool | Callable[[PendingCall], bool] = False
     on_error: OnError | None = None
+    max_result_size: int | None = None
     thread: bool = True
 
     def __post_init__(self) -> None:
@@ -80,8 +83,12 @@ class Options(TypedDict, total=False):
     untrusted: bool
     requires_approval: bool | Callable[[PendingCall], bool]
     on_error: OnError | None
+    max_result_size: int | None
     thread: bool
 
+
+LEAST_SIZE = 200
+"""Characters: a cut result has to say that it is one."""
 
 _KNOWN = tuple(f.name for f in fields(ToolOptions))
 _FLAGS = frozenset({"sequential", "coerce", "repeatable", "read_only", "untrusted", "thread"})
@@ -98,6 +105,9 @@ _ELSEWHERE = {
     "usage_limit": "max_calls_per_run",
     "call_limit": "max_calls_per_run",
     "timeout_seconds": "timeout",
+    "result_chars": "max_result_size",
+    "max_result_chars": "max_result_size",
+    "max_output_length": "max_result_size",
     "parallel": "sequential",
     "args_schema": "parameters",
     "input_schema": "parameters",
@@ -154,6 +164,12 @@ def option_problems(options: dict[str, Any]) -> list[str]:
         found.append(f"effect={effect!r}: give {' or '.join(map(repr, _EFFECTS))}, or None.")
     elif effect == "write" and options.get("read_only"):
         found.append("effect='write' and read_only=True contradict each other: leave one of them out.")
+    size = options.get("max_result_size")
+    if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < LEAST_SIZE):
+        found.append(
+            f"max_result_size={size!r}: give a whole number of characters, {LEAST_SIZE} or more, or None for the run's "
+            "own limit."
+        )
     approval = options.get("requires_approval", False)
     if not isinstance(approval, bool) and not callable(approval):
         found.append(f"requires_approval={approval!r}: give True, False or a function of the call.")

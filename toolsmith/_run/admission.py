@@ -18,6 +18,7 @@ from toolsmith.tool import RunContext
 if TYPE_CHECKING:
     from toolsmith._run.budget import Left, Order, Over, Told
     from toolsmith._run.loop import Conversation
+    from toolsmith._run.paging import Pages
     from toolsmith._run.steps import Step
     from toolsmith._run.turn import Turn
     from toolsmith._run.watch import Known
@@ -50,12 +51,27 @@ def admit(talk: Conversation, turn: Turn) -> Generator[Step, Any, list[Job]]:
         if isinstance(verdict, _Refusal):
             turn.refuse(index, verdict.text, counts=verdict.counts)
             continue
+        reads = talk.pages is not None and verdict is talk.pages.reader
         # While earlier calls of the turn are still to be run, they may change what is known of this one.
-        if not jobs and turn.stop_if_too_often(index):
+        if (reads or not jobs) and turn.stop_if_too_often(index):
             continue
-        if (job := prepare(talk, turn, index, call, verdict)) is not None:
+        if (job := prepare(talk, turn, index, call, verdict)) is None:
+            continue
+        if reads:
+            _read(talk, turn, job)
+        else:
             jobs.append(job)
     return jobs
+
+
+def _read(talk: Conversation, turn: Turn, job: Job) -> None:
+    """Answer a call that asks for more of an earlier result."""
+    assert talk.pages is not None
+    beside = (*job.notes, *turn.remarks.get(job.index, ()))
+    result = talk.pages.read(job.tool.invoke(job.values, None), lambda part: turn.text(job.tool.name, part), beside)
+    if result.success and job.notes:
+        result = replace(result, notes=(*result.notes, *job.notes))
+    turn.note(job.index, Settled(result), 0.0, ran=True)
 
 
 def _ask_counters(talk: Conversation, calls: Sequence[ToolCall]) -> Generator[Step, Any, list[Told]]:
@@ -212,7 +228,7 @@ def _context(talk: Conversation, tool: Tool[..., Any], call: ToolCall) -> RunCon
         calls_left=talk.budget.calls_left(tool),
         deadline=talk.budget.deadline,
         usage=talk.budget.usage,
-        around=Around(talk.budget, talk.approve, known=_known(talk, tool)),
+        around=Around(talk.budget, talk.approve, talk.feedback, known=_known(talk, tool)),
     )
 
 
@@ -238,6 +254,11 @@ def allowed_names(names: Collection[str] | None, tools: ToolRegistry) -> Collect
     if isinstance(names, str):
         raise TypeError(f"allowed_tools takes a list of names: write [{names!r}].")
     return None if names is None else frozenset(tools.get(name).name for name in names)
+
+
+def with_reader(allowed: Collection[str] | None, pages: Pages | None) -> Collection[str] | None:
+    """The names that may be called; where any may, so may the tool that reads on in the results of others."""
+    return {*allowed, pages.reader.name} if allowed and pages is not None else allowed
 
 
 def callable_tools(talk: Conversation) -> list[str]:

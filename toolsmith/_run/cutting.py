@@ -119,6 +119,12 @@ class Cutter:
         mark = self._words.left_out("character", tail - head, head)
         return text_of(f"{value[:head]}{mark}{value[tail:]}")
 
+    def label(self, name: str, number: int, most: int) -> str:
+        """A member's name; the beginning of a very long one, with its number, which keeps two that begin alike apart."""
+        if self.size(name, most) <= most:
+            return text_of(name)
+        return text_of(f"{name[: head_end(name, most - 14, escaped=True)]}...#{number}")
+
     # ---- lists
 
     def _list(self, items: list[Any], room: int, path: Path) -> str:
@@ -198,10 +204,7 @@ class Cutter:
         most = max(24, budget // 6)
         names: list[str] = []
         for i, name in enumerate(members):
-            made = text_of(name) if len(name) < most else ""
-            if not made or len(made) > most:
-                # The number keeps two that begin alike apart.
-                made = text_of(f"{name[: head_end(name, most - 14, escaped=True)]}...#{i}")
+            made = self.label(name, i, most)
             budget -= len(made) + 2
             if budget < 0:
                 break

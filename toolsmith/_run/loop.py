@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from toolsmith import approvals
 from toolsmith._calls.settle import Settled
 from toolsmith._feedback import FEEDBACK, Feedback
-from toolsmith._run.admission import admit, allowed_names, callable_tools, prepare, tell_left, watched
+from toolsmith._run.admission import admit, allowed_names, callable_tools, prepare, tell_left, watched, with_reader
 from toolsmith._run.breaker import Breaker
 from toolsmith._run.result import StopReason, ToolRecord
 from toolsmith._run.steps import Ask, Decide, Decision, Ending, Invoke, Step, stages
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from toolsmith._calls.job import Job
     from toolsmith._run.budget import Budget
     from toolsmith._run.output import Output
+    from toolsmith._run.paging import Pages
     from toolsmith.approvals import Approve
     from toolsmith.dialects import Offered
     from toolsmith.registry import ToolRegistry
@@ -57,6 +58,7 @@ class Conversation:
         emit: takes events; None where nobody listens.
         approve: decides about calls that need a person's word; handed on to runs inside this one.
         expose_errors: the model is shown the text of exceptions.
+        pages: results that are cut, for the model to read on; None where it cannot.
         breaker: what has failed before.
         watch: knows which text others have written, and where it would go.
         closing: why the last turn is on; None before it.
@@ -76,6 +78,7 @@ class Conversation:
     feedback: Feedback = FEEDBACK
     approve: Approve | None = None
     expose_errors: bool = False
+    pages: Pages | None = None
     breaker: Breaker = field(default_factory=Breaker)
     watch: Watch = field(default_factory=Watch)
     records: list[ToolRecord] = field(default_factory=list[ToolRecord])
@@ -165,7 +168,7 @@ class Conversation:
         if self.answer_form is None:
             turn.misfit = self.feedback.answer_by_tool(self.output.tool.name)
             return None
-        checked = self.output.read_text(reply.message.text, self.answer_form)
+        checked = self.output.read_text(reply.message.text, self.answer_form, self.feedback)
         if checked.error is not None:
             turn.misfit = checked.error
             return None
@@ -286,7 +289,7 @@ class Conversation:
         if not calls:
             return None
         answers = approvals.answered(turn.records)
-        pending = Pending.of(tuple(calls), self.history, answers, self.budget, self.breaker, self.allowed)
+        pending = Pending.of(tuple(calls), self.history, answers, self.budget, self.breaker, self.allowed, self.pages)
         return self._without_value("", "approval", "", pending)
 
     # ---- limits
@@ -302,6 +305,7 @@ class Conversation:
             self.budget.limits.result_chars,
             lambda: callable_tools(self),
             self.expose_errors,
+            self.pages,
         )
 
     def _restrict(self) -> None:
@@ -311,7 +315,7 @@ class Conversation:
             KeyError: a name that no tool has; the history is valid.
         """
         if self.restrict is not None:
-            self.allowed = allowed_names(self.restrict(self._number + 1), self.tools)
+            self.allowed = with_reader(allowed_names(self.restrict(self._number + 1), self.tools), self.pages)
 
     def _choice(self) -> str:
         if self.closing is not None:

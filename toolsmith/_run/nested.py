@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import Field
 
 from toolsmith._calls import workers
-from toolsmith._feedback import FEEDBACK
+from toolsmith._feedback import FEEDBACK, Feedback
 from toolsmith._run.budget import Around
 from toolsmith._run.context import RunContext
 from toolsmith.errors import ConfigError, ToolError
@@ -40,39 +40,41 @@ CUT_SHORT: Final = frozenset({"turn_limit", "call_limit", "token_limit", "time_l
 
 
 def agent_tool(
-    begin: Begin, tools: ToolRegistry, *, name: str, description: str | None, options: dict[str, Any]
+    begin: Begin, tools: ToolRegistry, feedback: Feedback | None, options: dict[str, Any]
 ) -> Tool[..., Any]:
     """The tool that runs an agent.
 
     Args:
         begin: makes its runs.
         tools: what the agent may call; limits on groups of the outer run count them.
-        name: the tool's.
-        description: what the model is told of it; None for the plainest.
-        options: see `ToolOptions`.
+        feedback: the agent's words; None for those of the run around it.
+        options: the tool's name, its description (None for the plainest), and see `ToolOptions`.
 
     Raises:
         DefinitionError: as for any tool.
     """
 
     async def ask(task: str, context: RunContext[Any]) -> Any:
-        return _answer(await _run(begin, task, context))
+        around = context.around
+        say = FEEDBACK if around is None else around.feedback
+        return _answer(await _run(begin, task, context, say), say)
 
-    about: Any = Annotated[str, Field(description=FEEDBACK.agent_task())]
+    words, name = feedback or FEEDBACK, str(options["name"])
+    about: Any = Annotated[str, Field(description=words.agent_task())]
     ask.__annotations__ = {"task": about, "context": RunContext[Any], "return": Any}
     ask.__name__ = ask.__qualname__ = name
     # An agent takes longer than a function: its own limits, and the outer run's, say when it is enough.
-    options = {"timeout": inf, **options}
-    made = Tool(ask, name=name, description=description or FEEDBACK.agent_described(name), **options)
+    options = {"timeout": inf, **options, "description": options["description"] or words.agent_described(name)}
+    made = Tool(ask, **options)
     made.inner = tools
     return made
 
 
-async def _run(begin: Begin, task: str, context: RunContext[Any]) -> RunResult[Any]:
+async def _run(begin: Begin, task: str, context: RunContext[Any], say: Feedback) -> RunResult[Any]:
     around = context.around
     if around is not None:
         if len(list(around.budget.chain())) >= MAX_DEPTH:
-            raise ToolError(FEEDBACK.agent_too_deep())
+            raise ToolError(say.agent_too_deep())
         around = replace(around, tell=context.report if context.reporter is not None else None)
     run = begin(task, context.deps, around)
     try:
@@ -89,7 +91,7 @@ async def _run(begin: Begin, task: str, context: RunContext[Any]) -> RunResult[A
         raise
 
 
-def _answer(result: RunResult[Any]) -> Any:
+def _answer(result: RunResult[Any], say: Feedback) -> Any:
     """What the outer run's model is told of a run."""
     reason = result.stop_reason
     # What it has read may speak through it.
@@ -97,5 +99,5 @@ def _answer(result: RunResult[Any]) -> Any:
     if reason == "end":
         return ToolResult(True, result.output, untrusted=True) if untrusted else result.output
     if reason in CUT_SHORT and result.output not in (None, ""):
-        return ToolResult(True, result.output, notes=(FEEDBACK.agent_cut_short(reason),), untrusted=untrusted)
-    raise ToolError(FEEDBACK.agent_unanswered(reason))
+        return ToolResult(True, result.output, notes=(say.agent_cut_short(reason),), untrusted=untrusted)
+    raise ToolError(say.agent_unanswered(reason))

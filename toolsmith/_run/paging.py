@@ -1,8 +1,8 @@
 """Results that are too long for the model: cut, and kept, so that it can read on.
 
 A cut result names a handle. With it the model calls the reader, a tool that stands in its list from the first request
-on, and gets a part: items of a list, members of an object, lines of a text, at any place in the result. A call of it is a
-call like others: it counts for `Limits(calls=...)`, and has its record and its events.
+on, and gets a part: items of a list, members of an object, lines of a text, at any place in the result. A call of it
+is a call like others: it counts for `Limits(calls=...)`, and has its record and its events.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 from toolsmith._run.cutting import Cutter, Gap, Path, counted, cut, head_end, tail_start
@@ -19,7 +20,6 @@ from toolsmith.messages import Message, ToolCall, ToolOutput, ToolResult
 
 if TYPE_CHECKING:
     from toolsmith._feedback import Feedback
-    from toolsmith._wording.size import What
     from toolsmith.tool import Tool
 
 NAME: Final = "read_more"
@@ -309,23 +309,22 @@ class _Page:
         cutter = Cutter(self.pages.words)
         if not isinstance(value, (list, dict)):
             return cutter.write(value, room, self.path), 1, cutter.gaps
-        names = [*cast("dict[str, Any]", value)][start:] if isinstance(value, dict) else None
-        items = [*cast("dict[str, Any]", value).values()][start:] if names is not None else value[start:]
-        end, left = 0, room - 2
-        for end, item in enumerate(items):
-            cost = cutter.size(item, left) + (1 if names is None else cutter.size(names[end], left) + 2)
-            if cost > left + 1:
+        named = isinstance(value, dict)
+        members = cast("dict[str, Any]", value).items() if named else ((None, item) for item in cast("list[Any]", value))
+        shown: list[str] = []
+        left = room - 1
+        for name, item in islice(members, start, start + room):
+            cost = cutter.size(item, left) + (cutter.size(name, left) + 2 if named else 1)
+            if cost > left and shown and left < room // 2:
                 break
+            # One that does not fit is shown in part, if much of the room would be empty without it.
+            label = "" if not named else f"{cutter.label(name, start + len(shown), left // 2)}:"
+            shown.append(label + cutter.write(item, left - len(label) - 1, (*self.path, start + len(shown))))
             left -= cost
-        else:
-            end = len(items)
-        whole = max(end, 1)
-        part: Any = items[:whole] if names is None else dict(zip(names[:whole], items[:whole], strict=True))
-        body = cutter.write(part, room, ())
-        gaps = [((*self.path, inner[0] + start, *inner[1:]), at) for inner, at in cutter.gaps if inner]
-        if len(gaps) < len(cutter.gaps):
-            gaps.insert(0, ((*self.path, start), 0))
-        return body, start + whole, gaps
+            if left < 0:
+                break
+        body = ",".join(shown)
+        return f"{{{body}}}" if named else f"[{body}]", start + len(shown), cutter.gaps
 
 
 # ---- the reader

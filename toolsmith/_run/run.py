@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from toolsmith._feedback import FEEDBACK, Feedback
-from toolsmith._run.admission import allowed_names
+from toolsmith._run.admission import allowed_names, with_reader
 from toolsmith._run.budget import Around, Budget
 from toolsmith._run.drive import Outbox, Steps, adrive, astream, drive, stream
 from toolsmith._run.line import Line, Offers
@@ -22,10 +22,13 @@ from toolsmith._run.watch import Watch, gives_untrusted
 from toolsmith.errors import RunError
 from toolsmith.events import Event, HistoryMended, Observer, RunEnded, RunStarted
 from toolsmith.history import mend
+from toolsmith.limits import DEFAULT_RESULT_CHARS, Limits
 from toolsmith.messages import Message, Prompt, Text, encoded_text, prompt_parts
+from toolsmith.registry import ToolRegistry
 
 if TYPE_CHECKING:
     from toolsmith._run.output import Output
+    from toolsmith._run.paging import Pages
     from toolsmith.agent import Agent
     from toolsmith.approvals import Approve, Pending
 
@@ -72,7 +75,7 @@ def begin(
         history: what was said before.
         wishes: the rest.
     """
-    messages, notes = mend(history or (), FEEDBACK.answer_lost)
+    messages, notes = mend(history or (), _words(agent, wishes).answer_lost)
     before = len(messages)
     if prompt is not None:
         messages.append(Message("user", prompt_parts(prompt)))
@@ -111,6 +114,8 @@ def resume(agent: Agent[Any], offers: Offers, pending: Pending, decisions: Seque
     run = _run(agent, offers, list(pending.messages), budget, wishes, len(pending.messages))
     run.waiting, run.decisions = pending, decisions
     run.conversation.breaker = pending.breaker.copy()
+    if run.conversation.pages is not None and pending.pages:
+        run.conversation.pages.take_over(pending.pages)
     if run.emit is not None:
         run.emit(RunStarted(agent.name, run.line.provider.name, ""))
     return run
@@ -120,7 +125,9 @@ def _run(
     agent: Agent[Any], offers: Offers, messages: list[Message], budget: Budget, wishes: Wishes, before: int
 ) -> Run:
     restrict = wishes.allowed if callable(wishes.allowed) else None
-    allowed = None if callable(wishes.allowed) else allowed_names(wishes.allowed, agent.tools)
+    words = _words(agent, wishes)
+    tools, pages = _read_on(agent, offers, messages, words)
+    allowed = None if callable(wishes.allowed) else with_reader(allowed_names(wishes.allowed, agent.tools), pages)
     _check_choice(agent, wishes.tool_choice, allowed)
     encoded_text(agent.instructions, "Agent.instructions")
     observers = [*agent.observers]
@@ -129,7 +136,7 @@ def _run(
     outbox = Outbox(_observe(observers) if observers else None, keep=wishes.keep)
     emit = outbox.emit if wishes.keep or observers else None
     conversation = Conversation(
-        agent.tools,
+        tools,
         budget,
         messages,
         output=wishes.output,
@@ -138,15 +145,17 @@ def _run(
         restrict=restrict,
         emit=emit,
         deps=wishes.deps,
+        feedback=words,
         approve=wishes.approve,
         expose_errors=agent.expose_errors,
+        pages=pages,
         watch=Watch(agent.untrusted, agent.instructions, None if wishes.around is None else wishes.around.known),
     )
     line = Line(
         conversation,
         agent.providers,
         offers,
-        _instructions(agent, FEEDBACK),
+        _instructions(agent, words),
         agent.settings,
         agent.parallel_tool_calls,
         emit,
@@ -160,6 +169,36 @@ def _instructions(agent: Agent[Any], words: Feedback) -> str:
     if not gives_untrusted(agent.tools):
         return agent.instructions
     return "\n\n".join(part for part in (agent.instructions, words.untrusted_rule()) if part)
+
+
+def _words(agent: Agent[Any], wishes: Wishes) -> Feedback:
+    """The agent's own; else those of the run around it."""
+    return agent.feedback or (FEEDBACK if wishes.around is None else wishes.around.feedback)
+
+
+def _read_on(
+    agent: Agent[Any], offers: Offers, messages: Sequence[Message], words: Feedback
+) -> tuple[ToolRegistry, Pages | None]:
+    """The tools of a run; with the one that reads on, and what it reads, where results may be cut."""
+    tools = agent.tools
+    if not _is_bounded(tools, agent.limits, paging=agent.paging):
+        return tools, None
+    from toolsmith._run.paging import Pages, reader_tool
+
+    if offers.reader is None or offers.reader.name in tools:
+        # One for all runs, so that their tool lists are the same.
+        offers.reader = reader_tool(tools, agent.feedback or FEEDBACK)
+    return ToolRegistry([*tools, offers.reader]), Pages(offers.reader, words, messages)
+
+
+def _is_bounded(tools: ToolRegistry, limits: Limits, *, paging: bool | None) -> bool:
+    """Whether the model is to read on in long results: if asked for; else where somebody has set how long they are."""
+    if paging is False or not len(tools):
+        return False
+    if any(t.options.max_result_size is not None for t in tools):
+        return True
+    usual = (None,) if paging else (None, DEFAULT_RESULT_CHARS)
+    return limits.result_chars not in usual
 
 
 def _check_choice(agent: Agent[Any], choice: str, allowed: Collection[str] | None) -> None:

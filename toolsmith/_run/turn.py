@@ -22,6 +22,7 @@ from toolsmith.messages import Message, Reply, ToolCall, ToolOutput, ToolResult
 if TYPE_CHECKING:
     from toolsmith._calls.job import Job, Outcome
     from toolsmith._feedback import Feedback
+    from toolsmith._run.paging import Pages
     from toolsmith.registry import ToolRegistry
     from toolsmith.tool import Tool
 
@@ -44,7 +45,8 @@ class Turn:
         number: which turn of the run, from 1.
         tools: what can be called.
         breaker: what has failed before in this run.
-        result_chars: how much of one result the model is shown, None for all.
+        result_chars: how much of one result the model is shown, where its tool does not say; None for all.
+        pages: keeps results that are cut; None where the model cannot read on.
         visible: gives the tools that can still be called, for remedies.
         expose: whether the model is shown the text of exceptions.
         remarks: by a call's place, what the model is told beside its result.
@@ -63,6 +65,7 @@ class Turn:
     result_chars: int | None
     visible: Visible | None = None
     expose: bool = False
+    pages: Pages | None = None
     remarks: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
     calls: Sequence[ToolCall] = ()
     begun: set[int] = field(default_factory=set[int])
@@ -275,24 +278,31 @@ class Turn:
         call, result = record.call, record.result
         if not result.success:
             return ToolOutput(call.id, call.name, result.error or "", True)
-        if result.untrusted:
-            return ToolOutput(call.id, call.name, self._fenced(call.name, result), media=result.media)
-        text = self.feedback.result_text(result)
-        if self.result_chars is not None and len(text) > self.result_chars:
-            text = self.feedback.cut_result(call.name, text, self.result_chars)
-        if result.media:
-            text = self.feedback.media_marked(text, result.media)
+        text = self.text(call.name, result)
+        bound = self._bound(call.name)
+        if bound is not None and len(text) > bound:
+            from toolsmith._run.paging import shortened
+
+            text = shortened(
+                result, call.name, bound, lambda part: self.text(call.name, part), self.feedback, self.pages
+            )
         return ToolOutput(call.id, call.name, text, media=result.media)
 
-
-    def _fenced(self, name: str, result: ToolResult) -> str:
-        """A result that others have written; what is remarked beside it stands outside of the fence."""
-        text = self.feedback.result_text(replace(result, notes=()))
-        if self.result_chars is not None and len(text) > self.result_chars:
-            text = self.feedback.cut_result(name, text, self.result_chars)
+    def text(self, name: str, result: ToolResult) -> str:
+        """A success as the model reads it: what others have written between fences, what we remark outside of them."""
+        say = self.feedback
+        told = say.result_text(replace(result, notes=()) if result.untrusted else result)
         if result.media:
-            text = self.feedback.media_marked(text, result.media)
-        return self.feedback.noted(self.feedback.untrusted(text, name, fences.mark_for(text)), result.notes)
+            told = say.media_marked(told, result.media)
+        return say.noted(say.untrusted(told, name, fences.mark_for(told)), result.notes) if result.untrusted else told
+
+    def _bound(self, name: str) -> int | None:
+        """Characters of a tool's result that the model is shown."""
+        if self.pages is not None and name == self.pages.reader.name:
+            return None  # its results keep to the bound of what they are parts of
+        tool = self.tools.get(name) if name in self.tools else None
+        own = None if tool is None else tool.options.max_result_size
+        return self.result_chars if own is None else own
 
 
 def _remarked(result: ToolResult, remarks: Sequence[str]) -> ToolResult:
