@@ -62,6 +62,7 @@ class UntrustedSpan:
 class _Leaf:
     place: str
     text: str
+    is_name: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -204,11 +205,12 @@ class _Search:
         if not TILED <= len(letters) < 4 * TILED:
             return None
         least = 6 if token.digits else 4
+        most = min(4, len(letters) // 7)  # of short pieces every long text has some
         for number, text in enumerate(self._index.squashed):
             self._work += len(text) * len(letters)
             if self._work > MOST_WORK:
                 return 0
-            if _tiles(letters, text, least, 4):
+            if _tiles(letters, text, least, most):
                 return number
         return None
 
@@ -246,7 +248,7 @@ class _Search:
         values: dict[str, _Leaf] = {}
         for leaf in leaves:
             letters = squashed(leaf.text)
-            if 3 <= len(letters) < SPAN and not self._index.is_trusted(letters):
+            if not leaf.is_name and 3 <= len(letters) < SPAN and not self._index.is_trusted(letters):
                 values.setdefault(" ".join(folded(leaf.text).split()), leaf)
         if len(values) < 2 or len(self.found) >= MOST_SPANS:
             return
@@ -291,7 +293,7 @@ def _leaves(value: Any, place: str, depth: int) -> Iterator[_Leaf]:
             yield _Leaf(place, str(value))
         case dict() if depth < _DEEPEST:
             for name, item in cast("dict[str, Any]", value).items():
-                yield _Leaf(place, name)
+                yield _Leaf(place, name, is_name=True)
                 yield from _leaves(item, f"{place}.{name}" if len(name) <= 40 else place, depth + 1)
         case list() if depth < _DEEPEST:
             for number, item in enumerate(cast("list[Any]", value)):
