@@ -168,6 +168,14 @@ class StrictDemoted:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolLeftOut:
+    """The model is not offered a tool: its service has none of the kind, and nothing is set up here in its place."""
+
+    model: str
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
 class ModelSwitched:
     """A model failed for good and the next one of the list goes on."""
 
@@ -208,6 +216,7 @@ Event = (
     | TurnEnded
     | RequestRetried
     | StrictDemoted
+    | ToolLeftOut
     | ModelSwitched
     | LimitReached
     | RunEnded

@@ -15,12 +15,13 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any, cast, get_args
 
 from toolsmith.errors import HistoryError
 from toolsmith.media import File, Image, Media
 from toolsmith.messages import (
+    Citation,
     Message,
     Native,
     Opaque,
@@ -94,6 +95,10 @@ def _dump_part(part: Part) -> dict[str, Any]:
     if isinstance(part, (Image, File)):
         return dump_media(part)
     dumped: dict[str, Any] = {"part": _NAMES[type(part)], **{f.name: getattr(part, f.name) for f in fields(part)}}
+    if isinstance(part, Text):
+        citations = dumped.pop("citations")
+        if citations:
+            dumped["citations"] = [asdict(one) for one in citations]
     if isinstance(part, ToolOutput):
         media = dumped.pop("media")
         if media:
@@ -162,6 +167,8 @@ def _load_part(data: Any, where: str) -> Part:
         return load_media(data, where)
     types = {f.name: bool if f.name == "is_error" else str for f in fields(kind)}
     types.pop("media", None)
+    types.pop("citations", None)
+    cited: Any = entry.pop("citations", None) if kind is Text else None
     media = cast("list[Any]", entry.pop("media", [])) if kind is ToolOutput else []
     for name, value in entry.items():
         if name not in types or not isinstance(value, types[name]):
@@ -170,11 +177,30 @@ def _load_part(data: Any, where: str) -> Part:
         raise HistoryError(f"{where}.media: must be a list.")
     if media:
         entry["media"] = tuple(load_media(one, f"{where}.media[{i}]") for i, one in enumerate(media))
+    if cited:
+        entry["citations"] = _load_citations(cited, f"{where}.citations")
     make = cast("Callable[..., Part]", kind)
     try:
         return make(**entry)
     except TypeError as error:
         raise HistoryError(f"{where}: {error}.") from None
+
+
+def _load_citations(data: Any, where: str) -> tuple[Citation, ...]:
+    if not isinstance(data, list):
+        raise HistoryError(f"{where}: must be a list.")
+    found: list[Citation] = []
+    for number, one in enumerate(cast("list[Any]", data)):
+        entry = _mapping(one, f"{where}[{number}]")
+        for name, value in entry.items():
+            wanted = int if name in ("start", "end") else str
+            if not isinstance(value, wanted) or isinstance(value, bool):
+                raise HistoryError(f"{where}[{number}].{name}: {value!r} does not belong here.")
+        try:
+            found.append(Citation(**entry))
+        except TypeError as error:
+            raise HistoryError(f"{where}[{number}]: {error}.") from None
+    return tuple(found)
 
 
 def _mapping(data: Any, where: str) -> Mapping[str, Any]:

@@ -29,10 +29,29 @@ Stop = Literal[
 
 
 @dataclass(frozen=True, slots=True)
+class Citation:
+    """Where words of the model come from, as the service that searched for it says.
+
+    Attributes:
+        url: of the source, "" where it has none.
+        title: of the source, "" where it is not told.
+        cited_text: the passage of the source, "" where it is not told.
+        start, end: the part of the `Text` that the citation stands for, as positions in its `text`.
+    """
+
+    url: str
+    title: str = ""
+    cited_text: str = ""
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
-    """Words of the user or the model."""
+    """Words of the user or the model; `citations` say where the model has them from."""
 
     text: str
+    citations: tuple[Citation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +184,11 @@ class Message:
         return "".join(p.text for p in self.parts if isinstance(p, Text))
 
     @property
+    def citations(self) -> tuple[Citation, ...]:
+        """The sources of this message's words, in the order of the words."""
+        return tuple(c for p in self.parts if isinstance(p, Text) for c in p.citations)
+
+    @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The calls that this message asks for, in the model's order."""
         return tuple(p for p in self.parts if isinstance(p, ToolCall))
@@ -177,6 +201,27 @@ class ToolSpec:
     name: str
     description: str
     schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class HostedTool:
+    """A tool that the model's own service runs, in the middle of a turn: its web search.
+
+    Attributes:
+        kind: which one.
+        max_uses: how often in one request, None for the service's own limit.
+        allowed_domains: only sources of these sites.
+        blocked_domains: none of these.
+        location: where the user is, roughly: "country" (two letters), "region", "city" and "timezone" (IANA).
+        insisted: also where the address is not the service's own, so that nobody knows whether it has this tool.
+    """
+
+    kind: Literal["web_search"]
+    max_uses: int | None = None
+    allowed_domains: tuple[str, ...] = ()
+    blocked_domains: tuple[str, ...] = ()
+    location: tuple[tuple[str, str], ...] = ()
+    insisted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +293,7 @@ class Request:
         settings: the API's own parameters, passed through ("max_tokens", "reasoning", ...).
         allowed: of `tools`, the names that may be called in this turn, in their order; None for all. A service that can
             is told so; calls of others are refused in any case.
+        hosted: of `tools`, those that the service runs itself and that may be used in this turn.
     """
 
     instructions: str
@@ -257,6 +303,7 @@ class Request:
     parallel: bool | None = None
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     allowed: tuple[str, ...] | None = None
+    hosted: tuple[HostedTool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from difflib import get_close_matches
-from typing import Any, Literal, TypeVar, cast, overload
+from typing import Any, Literal, Protocol, TypeVar, cast, overload
 
 from toolsmith.errors import DefinitionError
 from toolsmith.tool import Tool
 
-ToolLike = Callable[..., Any] | Tool[..., Any]
+
+class ToolSource(Protocol):
+    """What is no tool itself, but gives one: `WebSearch()`."""
+
+    def __tool__(self) -> Tool[..., Any]:
+        """The tool, as an agent is to have it."""
+        ...
+
+
+ToolLike = Callable[..., Any] | Tool[..., Any] | ToolSource
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -225,7 +234,9 @@ def _groups(tools: Iterable[Tool[..., Any]]) -> frozenset[str]:
 
 
 def as_tool(entry: ToolLike) -> Tool[..., Any]:
-    """A `Tool` as it is; any other callable made into one."""
+    """A `Tool` as it is; what gives one asked for it; any other callable made into one."""
     if isinstance(entry, Tool):
         return cast("Tool[..., Any]", entry)
-    return Tool(entry)
+    if hasattr(type(entry), "__tool__"):
+        return cast("ToolSource", entry).__tool__()
+    return Tool(cast("Callable[..., Any]", entry))

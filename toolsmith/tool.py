@@ -349,26 +349,23 @@ class Tool(Generic[P, R]):
             CancelledError: the caller was cancelled. Whatever the tool itself raises becomes a failed result, but for
                 `KeyboardInterrupt` and `SystemExit`.
         """
-        made = self._definition or self._defined()
         checked = self._door.check(text)
-        if checked.error is not None:
-            return ToolResult(False, error=checked.error)
-        if context is None and made.takes_context:
+        values, error, notes, _, _ = checked
+        if error is not None:
+            return ToolResult(False, error=error)
+        if context is None and self.takes_context:
             context = RunContext(tool_name=self.name)
-        if self._never_waits and not checked.notes:
-            # A coroutine function without an `await` needs no task and no timer: it ends here and now.
-            caller, call, values = made.caller, self._call, checked.values
-            try:
-                (call(**values) if caller.by_name else caller.call(call, values, context)).send(None)
-            except StopIteration as end:
-                value = end.value
-                if is_plain(value):
-                    return ToolResult(True, value, untrusted=self.options.untrusted)
-                return settle(self._job(text, checked, context), Outcome(value), FEEDBACK).result
-            except (Exception, CancelledError) as error:  # noqa: BLE001 - whatever a tool raises is its failure
-                return settle(self._job(text, checked, context), Outcome(None, error), FEEDBACK).result
-        job = self._job(text, checked, context)
-        return settle(job, await run_one(job), FEEDBACK).result
+        if notes or not self._never_waits:
+            job = self._job(text, checked, context)
+            return settle(job, await run_one(job), FEEDBACK).result
+        # A coroutine function without an `await` needs no task and no timer: it ends here and now.
+        try:
+            value = await self.invoke(values, context)
+        except (Exception, CancelledError) as raised:  # noqa: BLE001 - whatever a tool raises is its failure
+            return settle(self._job(text, checked, context), Outcome(None, raised), FEEDBACK).result
+        if is_plain(value):
+            return results.success(value)
+        return settle(self._job(text, checked, context), Outcome(value), FEEDBACK).result
 
     def call_json_sync(self, text: str, *, context: RunContext[Any] | None = None) -> ToolResult:
         """`call_json` for code that has no event loop, or must not use it. Blocks until the tool has ended."""

@@ -6,13 +6,16 @@ the line goes over to the next one and encodes the history anew for it.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from toolsmith._feedback import speaks
+from toolsmith._run.hosting import share
 from toolsmith.errors import ErrorCategory, ProviderError
-from toolsmith.events import Event, ModelSwitched, RequestRetried, StrictDemoted
+from toolsmith.events import Event, ModelSwitched, RequestRetried, StrictDemoted, ToolLeftOut
 from toolsmith.messages import Message, Reply, Request
 
 if TYPE_CHECKING:
@@ -20,8 +23,11 @@ if TYPE_CHECKING:
     from toolsmith._run.steps import Ask
     from toolsmith.approvals import Approve
     from toolsmith.dialects import Offered
+    from toolsmith.messages import HostedTool
     from toolsmith.providers import Provider
     from toolsmith.tool import Tool
+
+log = logging.getLogger("toolsmith")
 
 FAILOVER: frozenset[ErrorCategory] = frozenset(
     {"rate_limit", "quota", "overloaded", "server", "timeout", "connection", "auth", "not_found", "bad_response"}
@@ -31,37 +37,63 @@ FAILOVER: frozenset[ErrorCategory] = frozenset(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Offer:
-    """A registry as one service is told of it: planned and encoded once."""
+    """A registry as one service is told of it: planned and encoded once.
+
+    Attributes:
+        hosted: by name, what the service runs itself.
+    """
 
     offered: Mapping[str, Offered]
     tools: bytes
+    hosted: Mapping[str, HostedTool]
 
 
 class Offers:
-    """Keeps what was planned and encoded, so that 1,000 runs of an agent encode its tools once."""
+    """Keeps what was planned and encoded, so that 1,000 runs of an agent encode its tools once.
+
+    Attributes:
+        reader: the tool to read on with in long results, once it was needed.
+    """
 
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], Offer] = {}
+        self.reader: Tool[..., Any] | None = None
 
-    def get(self, provider: Provider, tools: Sequence[Tool[..., Any]], demoted: frozenset[str] = frozenset()) -> Offer:
+    def get(
+        self,
+        provider: Provider,
+        tools: Sequence[Tool[..., Any]],
+        demoted: frozenset[str] = frozenset(),
+        hosted: Mapping[str, HostedTool] | None = None,
+    ) -> Offer:
         """The offer for a provider.
 
         Raises:
             DefinitionError: a tool with `strict=True` has no strict form on this service.
         """
-        key = (provider.api, provider.service.name, demoted, *tools)
+        # What is hosted depends on the model too.
+        also = (provider.name, *hosted.items()) if hosted else ()
+        key = (provider.api, provider.service.name, demoted, also, *tools)
         offer = self._kept.get(key)
         if offer is None:
-            offer = self._kept[key] = _make_offer(provider, tools, demoted)
+            offer = self._kept[key] = _make_offer(provider, tools, demoted, hosted or {})
         return offer
 
 
-def _make_offer(provider: Provider, tools: Sequence[Tool[..., Any]], demoted: frozenset[str]) -> Offer:
+def _make_offer(
+    provider: Provider,
+    tools: Sequence[Tool[..., Any]],
+    demoted: frozenset[str],
+    hosted: Mapping[str, HostedTool],
+) -> Offer:
     from toolsmith.dialects import plan
 
     chosen = plan([(t.spec, t.options.strict) for t in tools], provider.service, demoted=demoted)
-    encoded = provider.encode_tools(chosen) if chosen else b""
-    return Offer({o.spec.name: o for o in chosen}, encoded)
+    if hosted:
+        encoded = provider.encode_tools(chosen, tuple(hosted.values()))
+    else:
+        encoded = provider.encode_tools(chosen) if chosen else b""
+    return Offer({o.spec.name: o for o in chosen}, encoded, hosted)
 
 
 @dataclass(slots=True, eq=False)
@@ -99,16 +131,18 @@ class Line:
         """The next request, ready to send."""
         provider, encoded = self.provider, self._encoded
         offer = self._offer or self._make_offer()
-        for message in self.conversation.history[len(encoded) :]:
-            encoded.append(self._encode(message))
+        with speaks(self.conversation.feedback):
+            for message in self.conversation.history[len(encoded) :]:
+                encoded.append(self._encode(message))
         request = Request(
             self.instructions,
             offer.tools,
             [item for item in encoded if item],
-            ask.tool_choice,
+            "auto" if ask.tool_choice in offer.hosted else ask.tool_choice,  # nobody can force the service to search
             self.parallel,
             self.settings if self._settings is None else self._settings,
             self._allowed(offer),
+            tuple(tool for name, tool in offer.hosted.items() if self._may(name)),
         )
         return provider.encode_request(request, stream=stream)
 
@@ -119,12 +153,20 @@ class Line:
             return None
         answer = "" if talk.output is None else talk.output.tool.name
         names = tuple(name for name in offer.offered if name == answer or name in talk.allowed)
-        return None if len(names) == len(offer.offered) else names
+        return None if len(names) == len(offer.offered) and all(map(self._may, offer.hosted)) else names
+
+    def _may(self, name: str) -> bool:
+        """Whether a tool may be used in this turn."""
+        allowed = self.conversation.allowed
+        return allowed is None or name in allowed
 
     def _make_offer(self) -> Offer:
         """Tell the conversation how its tools, and its answer, are put to the provider in use."""
         talk, provider = self.conversation, self.provider
-        tools: Sequence[Tool[..., Any]] = tuple(talk.tools)
+        shared = share(tuple(talk.tools), provider)
+        tools: Sequence[Tool[..., Any]] = shared.own
+        for name in shared.left_out:
+            self._tell_left_out(name)
         self._settings, talk.answer_form = None, None
         if talk.output is not None:
             form = self.offers.get(provider, [talk.output.tool]).offered[talk.output.tool.name]
@@ -133,7 +175,7 @@ class Line:
                 tools = (*tools, talk.output.tool)
             else:
                 self._settings, talk.answer_form = asked, form
-        self._offer = self.offers.get(provider, tools, self._demoted)
+        self._offer = self.offers.get(provider, tools, self._demoted, shared.hosted)
         talk.offered = self._offer.offered
         # The history is encoded after this, and anew where the offer is made anew.
         self._encoded.clear()
@@ -141,6 +183,11 @@ class Line:
         for part in (provider.name.encode(), self.instructions.encode(), self._offer.tools):
             self._read.update(len(part).to_bytes(8) + part)
         return self._offer
+
+    def _tell_left_out(self, name: str) -> None:
+        log.warning("%s has no %s of its own, and none is set up here: the model gets none.", self.provider.name, name)
+        if self.emit is not None:
+            self.emit(ToolLeftOut(self.provider.name, name))
 
     def _encode(self, message: Message) -> bytes:
         """A message's bytes; without what is bound to other bytes than those it now stands behind."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 if TYPE_CHECKING:
     from toolsmith.approvals import Pending
-    from toolsmith.messages import Message, ToolCall, ToolResult, Usage
+    from toolsmith.messages import Citation, Message, ToolCall, ToolResult, Usage
 
 OutputT = TypeVar("OutputT")
 
@@ -97,3 +97,8 @@ class RunResult(Generic[OutputT]):
     seconds: float = field(default=0.0, repr=False)
     pending: Pending | None = None
     repeats: Repeats = Repeats()
+
+    @property
+    def citations(self) -> list[Citation]:
+        """The sources of the model's words in this run, in their order: those of a search that the service made."""
+        return [c for message in self.new_messages for c in message.citations]

@@ -28,6 +28,7 @@ from toolsmith.events import (
     ToolArgumentsDelta,
     ToolCallReady,
     ToolCallStarted,
+    ToolLeftOut,
     ToolProgress,
     ToolResultReady,
     TurnEnded,
@@ -144,6 +145,8 @@ def _content(event: Event) -> dict[str, Any] | None:
             return {"turn": turn, "stop": reply.stop, "text": reply.message.text, "usage": asdict(reply.usage)}
         case RequestRetried(model, error, attempt, wait):
             return {"model": model, "error": str(error), "attempt": attempt, "wait": wait}
+        case ToolLeftOut(model, tool):
+            return {"model": model, "tool": tool}
         case StrictDemoted(model, tools):
             return {"model": model, "tools": tools}
         case ModelSwitched(failed, model, error):

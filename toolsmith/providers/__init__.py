@@ -21,7 +21,7 @@ from toolsmith.errors import ConfigError
 if TYPE_CHECKING:
     from toolsmith.dialects import Offered, Service
     from toolsmith.events import Delta
-    from toolsmith.messages import Message, Native, Reply, Request
+    from toolsmith.messages import HostedTool, Message, Native, Reply, Request
 
 
 class Accumulator(Protocol):
@@ -69,8 +69,17 @@ class Provider(Protocol):
         """What this service's strict and loose modes accept, and its ceilings for one request."""
         ...
 
-    def encode_tools(self, tools: Sequence[Offered]) -> bytes:
-        """The tool list of a whole run, as JSON. Called once; the same bytes go into each request."""
+    def hosts(self, tool: HostedTool) -> bool:
+        """Whether the service has this tool, for this model and with all that is wanted of it."""
+        ...
+
+    def encode_tools(self, tools: Sequence[Offered], hosted: Sequence[HostedTool] = ()) -> bytes:
+        """The tool list of a whole run, as JSON. Called once; the same bytes go into each request.
+
+        Args:
+            tools: those that the run itself carries out.
+            hosted: those that the service does; each one that it `hosts`.
+        """
         ...
 
     def encode_message(self, message: Message) -> bytes:

@@ -13,6 +13,7 @@ from toolsmith.errors import ProviderError
 from toolsmith.events import Delta, ReasoningDelta, TextDelta, ToolArgumentsDelta, ToolCallStarted
 from toolsmith.messages import Message, Native, Opaque, Part, Reasoning, Refusal, Reply, Stop, Text, ToolCall, Usage
 from toolsmith.providers._failures import cut_short, refusal
+from toolsmith.providers._hosted import claude_citations
 from toolsmith.providers._sse import EventSplitter
 from toolsmith.providers._wire import (
     CallIds,
@@ -79,7 +80,7 @@ def _reply(message: Mapping[str, Any], written: Mapping[int, str]) -> Reply:
         elif kind == "text":
             if not (text := txt(block.get("text"))):
                 continue  # the service may send an empty block, but refuses to take one back
-            parts.append(Text(text))
+            parts.append(Text(text, claude_citations(block)))
         else:
             parts.append(Reasoning(txt(block.get("thinking"))) if kind == "thinking" else Opaque(kind))
         kept.append(block)

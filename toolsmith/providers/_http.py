@@ -28,6 +28,7 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, ClassVar, NoReturn
+from urllib.parse import urlsplit
 
 from toolsmith._calls.workers import in_time
 from toolsmith.errors import ConfigError
@@ -281,6 +282,18 @@ class SDKCarrier:
         """Whether the service is reached through the SDK's plain client, not through a cloud's."""
         given = self._client or self._async_client
         return self._own_clients or type(given).__name__ in self._clients
+
+    def _is_at(self, domain: str, variable: str) -> bool:
+        """Whether the requests go to a service's own address.
+
+        Args:
+            domain: of the service, ".anthropic.com".
+            variable: of the environment, from which the SDK takes another address.
+        """
+        given = self._client or self._async_client
+        address = str(given.base_url) if given is not None else self._base_url or os.environ.get(variable) or ""
+        host = urlsplit(address).hostname or ""
+        return not host or host.endswith(domain)
 
     @property
     def _has_own_timeout(self) -> bool:

@@ -13,6 +13,7 @@ from toolsmith.errors import RETRYABLE, ProviderError
 from toolsmith.events import Delta, ReasoningDelta, TextDelta, ToolArgumentsDelta, ToolCallStarted
 from toolsmith.messages import Message, Native, Opaque, Part, Reasoning, Refusal, Reply, Stop, Text, ToolCall, Usage
 from toolsmith.providers._failures import cut_short, refusal
+from toolsmith.providers._hosted import url_citations
 from toolsmith.providers._sse import EventSplitter
 from toolsmith.providers._wire import (
     CallIds,
@@ -98,7 +99,7 @@ def _parts(item: Mapping[str, Any]) -> list[Part]:
 def _content(content: Mapping[str, Any]) -> Part | None:
     match content.get("type"):
         case "output_text":
-            return Text(text) if (text := txt(content.get("text"))) else None
+            return Text(text, url_citations(content)) if (text := txt(content.get("text"))) else None
         case "refusal":
             return Refusal(txt(content.get("refusal")))
         case kind:

@@ -16,8 +16,9 @@ from pydantic_core import from_json
 from toolsmith._dialects.tool_dicts import for_claude
 from toolsmith.errors import ConfigError
 from toolsmith.media import File, Image, Media
-from toolsmith.messages import Message, Native, Part, Refusal, Reply, Request, Text, ToolCall, ToolOutput
+from toolsmith.messages import HostedTool, Message, Native, Part, Refusal, Reply, Request, Text, ToolCall, ToolOutput
 from toolsmith.providers._anthropic_answers import MessageStream, read_message
+from toolsmith.providers._hosted import claude_tool
 from toolsmith.providers._http import SDKCarrier
 from toolsmith.providers._media import claude_block
 from toolsmith.providers._wire import HEADERS, check_settings, dump, joined, num, obj, replayable_arguments, wire_id
@@ -128,9 +129,14 @@ class AnthropicMessages(SDKCarrier):
 
     # --- requests ---------------------------------------------------------------------------------------------------
 
-    def encode_tools(self, tools: Sequence[Offered]) -> bytes:
+    def hosts(self, tool: HostedTool) -> bool:
+        """Web search, on Anthropic's own service; the clouds have other versions of it, or none."""
+        return tool.insisted or (self._is_sdks_own and self._is_at(".anthropic.com", "ANTHROPIC_BASE_URL"))
+
+    def encode_tools(self, tools: Sequence[Offered], hosted: Sequence[HostedTool] = ()) -> bytes:
         """The tool list, as JSON; b"" for none."""
-        return dump([for_claude(t) for t in tools]) if tools else b""
+        listed = [*map(for_claude, tools), *(claude_tool(t, self.model) for t in hosted)]
+        return dump(listed) if listed else b""
 
     def encode_message(self, message: Message) -> bytes:
         """One message, as JSON; b"" where there is nothing that Claude may be shown."""

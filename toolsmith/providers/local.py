@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from toolsmith.errors import ConfigError, ProviderError
 from toolsmith.events import Delta, TextDelta, ToolArgumentsDelta, ToolCallStarted
-from toolsmith.messages import Message, Native, Part, Reply, Request, Stop, Text, ToolCall, Usage
+from toolsmith.messages import HostedTool, Message, Native, Part, Reply, Request, Stop, Text, ToolCall, Usage
 from toolsmith.providers._local import engine, wire
 from toolsmith.providers._media import read_in_words
 from toolsmith.providers._wire import check_settings
@@ -84,7 +84,11 @@ class LocalModel:
 
     # ---- the codec
 
-    def encode_tools(self, tools: Sequence[Offered]) -> bytes:
+    def hosts(self, tool: HostedTool) -> bool:
+        """None: everything happens on this machine."""
+        return False
+
+    def encode_tools(self, tools: Sequence[Offered], hosted: Sequence[HostedTool] = ()) -> bytes:
         """The tools with their schemas, as JSON."""
         return wire.packed(
             [{"name": o.spec.name, "description": o.spec.description, "parameters": dict(o.schema)} for o in tools]

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolsmith._dialects.tool_dicts import for_chat
-from toolsmith._feedback import FEEDBACK
+from toolsmith._feedback import speaking
 from toolsmith.media import File, Image, Media
-from toolsmith.messages import Message, Native, Refusal, Reply, Request, Text, ToolCall, ToolOutput
+from toolsmith.messages import HostedTool, Message, Native, Refusal, Reply, Request, Text, ToolCall, ToolOutput
 from toolsmith.providers._chat_answers import read_completion, server_id
 from toolsmith.providers._chat_stream import ChatStream
 from toolsmith.providers._media import Shown, chat_part
@@ -92,7 +92,11 @@ class OpenAIChat(OpenAICarrier):
     def _check(self, settings: Mapping[str, Any]) -> None:
         check_settings(settings, provider=self.name, known=_KNOWN, ours=_OURS, wrong=_WRONG)
 
-    def encode_tools(self, tools: Sequence[Offered]) -> bytes:
+    def hosts(self, tool: HostedTool) -> bool:
+        """None: on this API only models made for it search, and always."""
+        return False
+
+    def encode_tools(self, tools: Sequence[Offered], hosted: Sequence[HostedTool] = ()) -> bytes:
         """The tool list, as JSON; b"" for none."""
         return dump([for_chat(t) for t in tools]) if tools else b""
 
@@ -128,13 +132,13 @@ class OpenAIChat(OpenAICarrier):
         beside: list[dict[str, Any]] = []
         for output in outputs:
             call_id = server_id(output.call_id)
-            text = FEEDBACK.unflagged(output.text) if output.is_error else output.text
+            text = speaking().unflagged(output.text) if output.is_error else output.text
             for number, one in enumerate(() if output.is_error else output.media, 1):
                 made = self._shown(one, number)
                 if isinstance(made, str):
                     text = f"{text}\n{made}"
                 else:
-                    beside += [{"type": "text", "text": FEEDBACK.media_of(output.name, call_id, number, one)}, made]
+                    beside += [{"type": "text", "text": speaking().media_of(output.name, call_id, number, one)}, made]
             messages.append({"role": "tool", "tool_call_id": call_id, "content": text})
         return [*messages, {"role": "user", "content": beside}] if beside else messages
 

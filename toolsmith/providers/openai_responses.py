@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolsmith._dialects.tool_dicts import for_responses
-from toolsmith._feedback import FEEDBACK
+from toolsmith._feedback import speaking
 from toolsmith.media import File, Image, Media
-from toolsmith.messages import Message, Native, Part, Refusal, Reply, Request, Text, ToolCall, ToolOutput
+from toolsmith.messages import HostedTool, Message, Native, Part, Refusal, Reply, Request, Text, ToolCall, ToolOutput
+from toolsmith.providers._hosted import responses_tool
 from toolsmith.providers._media import responses_part
 from toolsmith.providers._openai import OpenAICarrier
 from toolsmith.providers._responses_answers import ResponseStream, read_response
@@ -89,9 +90,14 @@ class OpenAIResponses(OpenAICarrier):
     def _check(self, settings: Mapping[str, Any]) -> None:
         check_settings(settings, provider=self.name, known=_KNOWN, ours=_OURS, wrong=_WRONG)
 
-    def encode_tools(self, tools: Sequence[Offered]) -> bytes:
+    def hosts(self, tool: HostedTool) -> bool:
+        """Web search, on OpenAI's own service; it has no list of sites to leave out."""
+        return not tool.blocked_domains and (tool.insisted or self._is_at(".openai.com", "OPENAI_BASE_URL"))
+
+    def encode_tools(self, tools: Sequence[Offered], hosted: Sequence[HostedTool] = ()) -> bytes:
         """The tool list, as JSON; b"" for none."""
-        return dump([for_responses(t) for t in tools]) if tools else b""
+        listed = [*map(for_responses, tools), *map(responses_tool, hosted)]
+        return dump(listed) if listed else b""
 
     def encode_message(self, message: Message) -> bytes:
         """One message as items, joined by commas; b"" where there is nothing that this API may be shown."""
@@ -120,7 +126,7 @@ class OpenAIResponses(OpenAICarrier):
             case ToolCall(call_id, name, arguments):
                 return {"type": "function_call", "call_id": wire_id(call_id), "name": name, "arguments": arguments}
             case ToolOutput(call_id, _, text, is_error):
-                output: str | list[dict[str, Any]] = FEEDBACK.unflagged(text) if is_error else text
+                output: str | list[dict[str, Any]] = speaking().unflagged(text) if is_error else text
                 if part.media and not is_error:
                     shown = (self._shown(one, number) for number, one in enumerate(part.media, 1))
                     output = [{"type": "input_text", "text": text}, *shown]
@@ -157,7 +163,11 @@ class OpenAIResponses(OpenAICarrier):
         if request.instructions:
             head["instructions"] = request.instructions
         if request.tools:
-            choice = self._tool_choice(request, _function, [_hosted(tool) for tool in tools or ()])
+            named = [{"type": tool.kind} for tool in request.hosted]
+            choice = self._tool_choice(request, _function, [*named, *(_hosted(tool) for tool in tools or ())])
+            uses = [tool.max_uses for tool in request.hosted if tool.max_uses is not None]
+            if uses and "max_tool_calls" not in head:
+                head["max_tool_calls"] = sum(uses)
             if choice != "auto":
                 head["tool_choice"] = choice
             if request.parallel is not None:

@@ -14,21 +14,22 @@ The provider is the real one on the real SDK client; only the network is missing
 
 One step of the script answers one request. A step is
 
-- a part, or a list of parts (several calls are parallel calls): `say`, `think`, `call`, `raw_call`, `refuse`, `block`;
+- a part, or a list of parts (several calls are parallel calls): `say`, `think`, `call`, `raw_call`, `search`,
+  `refuse`, `block`;
 - a `turn(...)` with an ending or a usage of its own, or a `pause(...)`;
 - a fault: `fail("rate_limit", retry_after=2)`, `html()`, `garbage(b"...")`, `drop()`;
 - any of these in `deliver(..., delay=, pace=, chop=, packet=, cut=, unfinished=, error=)`: late, slow, cut off;
 - a function of the request (`Recorded`) that gives one of these.
 
-`by_turn([...])` makes a script that serves many runs at once. `model.requests` holds what was asked, `model.refusals`
 `simulate(tool)` needs no model: it sends a tool the mistakes that models make most, and grades what they would read.
 
+`by_turn([...])` makes a script that serves many runs at once. `model.requests` holds what was asked, `model.refusals`
 what was refused and by which rule, `rules_table()` all rules. Nothing here needs pytest.
 """
 
-from toolsmith.testing.model import ScriptedModel, rules, rules_table
 from toolsmith._simulate.mistakes import MISTAKES
 from toolsmith._simulate.report import Simulation, simulate
+from toolsmith.testing.model import ScriptedModel, rules, rules_table
 from toolsmith.testing.recorded import Recorded
 from toolsmith.testing.rules import Refusal, Rule
 from toolsmith.testing.script import (
@@ -50,24 +51,25 @@ from toolsmith.testing.script import (
     raw_call,
     refuse,
     say,
+    search,
     think,
     turn,
 )
 
 __all__ = [
     "DEFAULT_MODELS",
+    "MISTAKES",
     "Api",
     "Call",
-    "MISTAKES",
     "Fault",
     "Recorded",
     "Refusal",
     "Rule",
     "ScriptError",
     "ScriptedModel",
+    "Simulation",
     "Turn",
     "block",
-    "Simulation",
     "by_turn",
     "call",
     "deliver",
@@ -81,8 +83,8 @@ __all__ = [
     "rules",
     "rules_table",
     "say",
-    "think",
-    "turn",
     "search",
     "simulate",
+    "think",
+    "turn",
 ]

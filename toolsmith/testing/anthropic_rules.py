@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from toolsmith.testing import judges
 from toolsmith.testing.binding import ALWAYS_THINKING, BINDING_MODELS, NO_FORCED_CHOICE, named_like
+from toolsmith.testing.hosted import claude_hosted_tool
 from toolsmith.testing.recorded import Recorded, dicts, inside
 from toolsmith.testing.rules import NAME, No, Rule, bearer, repeated, rule, unknown_keys
 
@@ -264,6 +265,7 @@ ENVELOPE_RULES: tuple[Rule, ...] = (
     system,
     thinking_config,
     tool_shape,
+    claude_hosted_tool,
     tool_name,
     tool_name_unique,
     tool_schema,

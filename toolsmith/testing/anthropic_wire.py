@@ -11,8 +11,9 @@ from typing import Any, cast
 
 from toolsmith.messages import Usage
 from toolsmith.testing.binding import replayed, thinks_by_default, thought_tail
+from toolsmith.testing.hosted import claude_blocks, claude_citations
 from toolsmith.testing.recorded import dumps, pieces
-from toolsmith.testing.script import Block, Call, Refuse, Say, Think, Turn
+from toolsmith.testing.script import Block, Call, Refuse, Say, Search, Think, Turn
 from toolsmith.testing.speech import Voice
 from toolsmith.testing.wire import sse
 
@@ -80,7 +81,12 @@ def _blocks(voice: Voice) -> Iterator[tuple[dict[str, Any], str]]:
         text = ""
         match part:
             case Say():
-                block, text = {"type": "text", "text": part.text}, part.text
+                block, text = {"type": "text", "text": part.text, **claude_citations(part)}, part.text
+            case Search():
+                for block, text in claude_blocks(request, part, voice.ids.new):
+                    conversation.add("assistant", block)
+                    yield block, text
+                continue
             case Think(redacted=True):
                 thought, block = True, {"type": "redacted_thinking", "data": conversation.sign("")}
             case Think():
@@ -122,9 +128,13 @@ def _block_events(voice: Voice, index: int, block: dict[str, Any], text: str) ->
     chop = voice.how.chop
     match block["type"]:
         case "text":
-            yield _event("content_block_start", index=index, content_block={**block, "text": ""})
+            cited: list[Any] = block.get("citations") or []
+            empty: dict[str, Any] = {**block, "text": "", **({"citations": []} if cited else {})}
+            yield _event("content_block_start", index=index, content_block=empty)
             for piece in pieces(text, chop):
                 yield delta("text_delta", text=piece)
+            for one in cited:
+                yield _event("content_block_delta", index=index, delta={"type": "citations_delta", "citation": one})
         case "thinking":
             yield _event("content_block_start", index=index, content_block={**block, "thinking": "", "signature": ""})
             for piece in pieces(text, chop):

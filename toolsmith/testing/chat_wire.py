@@ -12,7 +12,7 @@ from typing import Any
 
 from toolsmith.testing.recorded import dumps, inside, pieces
 from toolsmith.testing.responses_wire import CREATED
-from toolsmith.testing.script import Block, Call, Refuse, Say, ScriptError, Think
+from toolsmith.testing.script import Block, Call, Refuse, Say, ScriptError, Search, Think
 from toolsmith.testing.speech import Voice
 from toolsmith.testing.wire import sse
 
@@ -91,6 +91,8 @@ def _message(voice: Voice) -> dict[str, Any]:
                 refusal += part.text
             case Call():
                 calls.append(_call(voice, part))
+            case Search():
+                raise ScriptError("Chat Completions has no web search of the service; `search(...)` is for the others.")
             case Block():
                 more |= part.raw
     found: dict[str, Any] = {

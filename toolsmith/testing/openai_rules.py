@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from toolsmith.testing import judges
 from toolsmith.testing.binding import reasons_by_default
+from toolsmith.testing.hosted import openai_hosted_tool
 from toolsmith.testing.recorded import Recorded, dicts, inside
 from toolsmith.testing.rules import NAME, Finding, No, Rule, bearer, repeated, unknown_keys
 from toolsmith.testing.script import Api
@@ -76,6 +77,7 @@ def shared_rules(api: Api, known: frozenset[str]) -> tuple[Rule, ...]:
             "sampling-parameter", "`temperature` or `top_p` with a model that reasons.", "docs: Reasoning", _sampling
         ),
         written("tool-shape", "A tool in the other API's shape, or with an unknown key.", "SDK: types", _tool_shape),
+        openai_hosted_tool(api),
         written("tool-name", "A tool name outside ^[a-zA-Z0-9_-]{1,64}$.", "spec; docs", _tool_name),
         written("tool-name-unique", "Two tools with one name.", "docs: Function calling", _tool_name_unique),
         written("tool-schema", "Parameters that are no JSON Schema of an object.", "docs; issues", _tool_schema),

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from toolsmith.testing.binding import encrypt, reasons_by_default
+from toolsmith.testing.hosted import annotations, responses_item
 from toolsmith.testing.recorded import dumps, pieces
-from toolsmith.testing.script import Block, Call, Refuse, Say, ScriptError, Think
+from toolsmith.testing.script import Block, Call, Refuse, Say, ScriptError, Search, Think
 from toolsmith.testing.speech import Voice
 from toolsmith.testing.wire import sse, usual_error
 
@@ -67,7 +68,13 @@ def _items(voice: Voice) -> list[dict[str, Any]]:
                 reasoned = REASONED
                 found.append(_reasoning(voice.ids.new("rs_"), part))
             case Say():
-                content: dict[str, Any] = {"type": "output_text", "text": part.text, "annotations": [], "logprobs": []}
+                cited = annotations(part)
+                content: dict[str, Any] = {
+                    "type": "output_text",
+                    "text": part.text,
+                    "annotations": cited,
+                    "logprobs": [],
+                }
                 phase = part.phase or ("commentary" if calls else "final_answer")
                 found.append(_message(voice.ids.new("msg_", reasoned), content, phase))
             case Refuse():
@@ -83,6 +90,8 @@ def _items(voice: Voice) -> list[dict[str, Any]]:
                         "name": part.name,
                     }
                 )
+            case Search():
+                found.append(responses_item(voice.request, part, voice.ids.new("ws_", reasoned)))
             case Block():
                 found.append(dict(part.raw))
     if turn.stop != "end" and turn.stop in _INCOMPLETE and found and found[-1].get("status") == "completed":
@@ -165,6 +174,10 @@ def _item_events(voice: Voice, emit: _Emit, index: int, item: dict[str, Any]) ->
             early = str(item.get("encrypted_content") or "")[:12]
             yield _added(emit, index, {**item, "summary": [], "encrypted_content": early})
             yield from _summary_events(emit, at, item["summary"], chop)
+        case "web_search_call":
+            yield _added(emit, index, {**item, "status": "in_progress"})
+            for step in ("in_progress", "searching", "completed"):
+                yield emit(f"response.web_search_call.{step}", **at)
         case _:
             yield _added(emit, index, item)
     yield emit("response.output_item.done", output_index=index, item=item)
@@ -178,9 +191,14 @@ def _content_events(emit: _Emit, at: dict[str, Any], part: dict[str, Any], chop:
     key = "refusal" if part["type"] == "refusal" else "text"
     kind = "response.refusal" if key == "refusal" else "response.output_text"
     more: dict[str, Any] = {} if key == "refusal" else {"logprobs": []}
-    yield emit("response.content_part.added", **at, part={**part, key: ""})
+    empty: dict[str, Any] = {**part, key: ""}
+    if key == "text":
+        empty["annotations"] = []
+    yield emit("response.content_part.added", **at, part=empty)
     for piece in pieces(part[key], chop):
         yield emit(f"{kind}.delta", **at, delta=piece, **more)
+    for number, one in enumerate(part.get("annotations") or ()):
+        yield emit(f"{kind}.annotation.added", **at, annotation_index=number, annotation=one)
     yield emit(f"{kind}.done", **at, **{key: part[key]}, **more)
     yield emit("response.content_part.done", **at, part=part)
 

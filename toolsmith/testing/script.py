@@ -44,10 +44,16 @@ class ScriptError(ToolsmithError):
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Words of the answer. `phase` is OpenAI's label of a message; None lets the scripted model choose."""
+    """Words of the answer.
+
+    Attributes:
+        phase: OpenAI's label of a message; None lets the scripted model choose.
+        cites: where the words come from: address, title and passage of each source.
+    """
 
     text: str
     phase: Literal["commentary", "final_answer"] | None = None
+    cites: tuple[tuple[str, str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,20 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Search:
+    """The service itself searches the web.
+
+    Attributes:
+        pages: address and title of each page that it finds.
+        error: the service's code of a search that failed ("unavailable", "max_uses_exceeded"), "" for none.
+    """
+
+    query: str
+    pages: tuple[tuple[str, str], ...] = ()
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Refuse:
     """The model declines, in the way of each API."""
 
@@ -100,7 +120,7 @@ class Block:
     raw: Mapping[str, Any]
 
 
-Part = Say | Think | Call | Refuse | Block
+Part = Say | Think | Call | Search | Refuse | Block
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,9 +169,32 @@ Answering = Callable[["Recorded"], Scripted]
 Step = Scripted | Answering
 
 
-def say(text: str, *, phase: Literal["commentary", "final_answer"] | None = None) -> Say:
-    """The model answers with these words."""
-    return Say(text, phase)
+def say(
+    text: str,
+    *,
+    phase: Literal["commentary", "final_answer"] | None = None,
+    cites: Sequence[tuple[str, str, str]] = (),
+) -> Say:
+    """The model answers with these words.
+
+    Args:
+        phase: OpenAI's label of a message.
+        cites: what the words rest on: (address, title, passage) of each source, as after a `search`.
+    """
+    return Say(text, phase, tuple(cites))
+
+
+def search(query: str, *pages: tuple[str, str], error: str = "") -> Search:
+    """The service searches by itself, where the request offers that (`WebSearch`): on Claude and Responses.
+
+        [search("night train", ("https://trains.example/", "Night trains")), say("At nine.", cites=[...])]
+
+    Args:
+        query: what the model looks for.
+        pages: address and title of each page found.
+        error: the service's code of a search that failed.
+    """
+    return Search(query, pages, error)
 
 
 def think(text: str = "", *, redacted: bool = False) -> Think:
@@ -303,7 +346,7 @@ def as_answer(what: Scripted) -> Turn | Fault:
     match what:
         case Turn() | Fault():
             return what
-        case Say() | Think() | Call() | Refuse() | Block():
+        case Say() | Think() | Call() | Search() | Refuse() | Block():
             return turn(what)
         case _:
             return turn(*what)

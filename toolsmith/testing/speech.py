@@ -13,7 +13,7 @@ from typing import Any
 from toolsmith._simulate.strict_form import in_strict_form
 from toolsmith.messages import Usage
 from toolsmith.testing.recorded import Recorded, dumps
-from toolsmith.testing.script import Block, Call, Delivery, Refuse, Say, ScriptError, Think, Turn
+from toolsmith.testing.script import Block, Call, Delivery, Refuse, Say, ScriptError, Search, Think, Turn
 
 
 class Ids:
@@ -58,6 +58,8 @@ class Voice:
                     thought += len(part.text) + 40
                 case Call():
                     said += len(part.name) + len(self.text(part)) + 20
+                case Search():
+                    said += len(part.query) + 20
                 case Block():
                     said += len(dumps(part.raw))
         thought //= 4

@@ -120,6 +120,13 @@ def no_answer_of_it(engine: str) -> ToolError:
     return ToolError(f"What came back from the search engine ({engine}) is not a search result.", hint=_NEVER)
 
 
+def not_here() -> ToolError:
+    """The model calls the search of its service as if it were ours."""
+    return ToolError(
+        "This program has no search engine of its own.", hint="Search with your own web search, or answer without one."
+    )
+
+
 def no_json() -> ToolError:
     """A SearXNG whose settings do not allow JSON; a person is told where by the log."""
     return ToolError(

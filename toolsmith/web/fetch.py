@@ -142,7 +142,7 @@ class FetchPage:
         Args:
             name: as the model knows it.
             description: instead of ours.
-            options: see `ToolOptions`; it is `read_only`.
+            options: see `ToolOptions`; it is `read_only` and `untrusted`.
 
         Raises:
             ConfigError: the package lxml is not installed.
@@ -166,7 +166,7 @@ class FetchPage:
                 return ToolResult(True, "", notes=(say.no_text(), *page.notes))
             return ToolResult(True, self._part(page, offset, name), notes=page.notes)
 
-        chosen: Options = {"read_only": True, **options}
+        chosen: Options = {"read_only": True, "untrusted": True, **options}
         chosen.setdefault("timeout", self._seconds + 5.0)
         return Tool(fetch_page, name=name, description=description or say.FETCH_PAGE, **chosen)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
 from toolsmith.errors import ConfigError
+from toolsmith.messages import HostedTool
 from toolsmith.web import _wording as say
 from toolsmith.web._sites import is_below, sites
 from toolsmith.web.backends import MAX_RESULTS, Found, SearchBackend, WebResult, is_web_address
@@ -32,14 +33,27 @@ class WebSearch:
         WebSearch("http://localhost:8888")        # a SearXNG instance
         WebSearch(Tavily(topic="news"), limit=3)
         WebSearch("ddgs")                         # free, best effort
+        Agent(model, tools=[WebSearch()])         # the model's own search, where its service has one
+
+    Claude's and OpenAI's models can search by themselves: their service does it in the middle of a turn, and what they
+    say comes with `Citation`s. `Agent(tools=[WebSearch(...)])` leaves the search to the service where that is wanted
+    (see `hosted`) and there; for other models, also for one that takes over in the middle of a run, this program
+    searches. Where neither is to be had, the model goes without, and a `ToolLeftOut` event says so.
 
     Args:
         backend: an engine (`toolsmith.web.SearXNG`, `Tavily`, `Ddgs`, or your own `SearchBackend`), the address of a
             SearXNG instance, or one of the names "searxng", "tavily" and "ddgs". None takes what the environment has:
             SEARXNG_URL before TAVILY_API_KEY.
-        limit: how many results, where the model does not say.
+        hosted: None: the service searches where it is known to, unless a `backend` is given. True: it does in any case,
+            also at an address that is not its own, and a `backend` stands in only where there is no such tool. False:
+            never.
+        limit: how many results, where the model does not say; the service has a limit of its own.
         allowed_domains: only results of these sites and what is below them: "python.org".
-        blocked_domains: no results of these. Not together with `allowed_domains`.
+        blocked_domains: no results of these. Not together with `allowed_domains`. OpenAI's own search cannot do that,
+            so that a `backend` stands in.
+        max_uses: how often: in one request where the service searches, in one run where this program does.
+        location: where the user is, for the service's search: any of "country" (two letters), "region", "city" and
+            "timezone".
 
     Raises:
         ConfigError: an engine that does not exist or lacks its address or key, a limit out of range, or a site that is
@@ -50,9 +64,12 @@ class WebSearch:
         self,
         backend: SearchBackend | str | None = None,
         *,
+        hosted: bool | None = None,
         limit: int = 5,
         allowed_domains: Sequence[str] = (),
         blocked_domains: Sequence[str] = (),
+        max_uses: int | None = None,
+        location: Mapping[str, str] | None = None,
     ) -> None:
         if not 1 <= limit <= MAX_RESULTS:
             raise ConfigError(f"WebSearch(limit={limit!r}): give a number from 1 to {MAX_RESULTS}.")
@@ -61,7 +78,15 @@ class WebSearch:
         self.limit = limit
         self.allowed_domains = sites("WebSearch(allowed_domains=", allowed_domains)
         self.blocked_domains = sites("WebSearch(blocked_domains=", blocked_domains)
+        if max_uses is not None and max_uses < 1:
+            raise ConfigError(f"WebSearch(max_uses={max_uses!r}): give a number from 1 on, or None.")
+        if unknown := sorted(set(location or ()) - {"country", "region", "city", "timezone"}):
+            raise ConfigError(f"WebSearch(location=...) has no {unknown[0]!r}: give country, region, city or timezone.")
+        self.hosted = hosted
+        self.max_uses = max_uses
+        self.location = tuple((location or {}).items())
         self._backend = _named(backend) if isinstance(backend, str) else backend
+        self._is_given = backend is not None
 
     @property
     def configured(self) -> bool:
@@ -106,13 +131,33 @@ class WebSearch:
         Args:
             name: as the model knows it.
             description: instead of ours.
-            options: see `ToolOptions`; it is `read_only`.
+            options: see `ToolOptions`; it is `read_only` and `untrusted`.
 
         Raises:
-            ConfigError: there is no engine to ask; it says what to set. See `configured`.
+            ConfigError: there is no engine to ask, and `hosted` is not True; it says what to set. See `configured`.
             DefinitionError: the name is not legal.
         """
+        if self.hosted is not True:
+            _ = self.backend
         return search_tool(self, name=name, description=description, options=options)
+
+    def __tool__(self) -> Tool[..., Any]:
+        """For `Agent(tools=[WebSearch()])`: as `as_tool`, but without an engine it is left to the model's service."""
+        return self.as_tool() if self.hosted is False else search_tool(self, name="web_search")
+
+    @property
+    def hosted_tool(self) -> HostedTool | None:
+        """What the model's service is asked for; None where it is not to search."""
+        if self.hosted is False or (self.hosted is None and self._is_given):
+            return None
+        return HostedTool(
+            "web_search",
+            self.max_uses,
+            self.allowed_domains,
+            self.blocked_domains,
+            self.location,
+            insisted=self.hosted is True,
+        )
 
     def _most(self, limit: int | None) -> int:
         return self.limit if limit is None else max(1, min(limit, MAX_RESULTS))
@@ -137,27 +182,33 @@ class WebSearch:
         return f"WebSearch({self._backend!r})" if self._backend is not None else "WebSearch()"
 
 
-def search_tool(search: WebSearch, *, name: str, description: str | None, options: Options) -> Tool[..., Any]:
+def search_tool(
+    search: WebSearch, *, name: str, description: str | None = None, options: Options | None = None
+) -> Tool[..., Any]:
     """The tool of a search."""
     from pydantic import Field
 
     from toolsmith.messages import ToolResult
     from toolsmith.tool import Tool
 
-    engine = search.backend
+    engine = search.backend if search.configured else None
 
     async def web_search(
         query: Annotated[str, Field(min_length=1, max_length=400, pattern=r"\S", description=say.QUERY)],
         limit: Annotated[int, Field(ge=1, le=MAX_RESULTS, description=say.LIMIT)] = search.limit,
     ) -> ToolResult:
+        if engine is None:
+            raise say.not_here()
         found = await search.asearch(query.strip(), limit)
         if found.results:
             return ToolResult(True, say.results_text(query, found.results, engine.name), notes=found.notes)
         # An empty list is what the loop breaker takes for "found nothing".
         return ToolResult(True, [], notes=(say.nothing_found(query), *found.notes))
 
-    chosen: Options = {"read_only": True, **options}
-    return Tool(web_search, name=name, description=description or say.WEB_SEARCH, **chosen)
+    chosen: Options = {"read_only": True, "untrusted": True, "max_calls_per_run": search.max_uses, **(options or {})}
+    made = Tool(web_search, name=name, description=description or say.WEB_SEARCH, **chosen)
+    made.hosted, made.only_hosted = search.hosted_tool, engine is None
+    return made
 
 
 def _named(backend: str) -> SearchBackend:
