@@ -7,7 +7,7 @@ name of the text has a colon, so there are as many colons as there are names in 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 _SCALARS: Final = frozenset(
@@ -80,10 +80,12 @@ def names_in(value: Any, layout: Layout) -> int:
         value: a dict or a model, as the validator made it.
         layout: of its type.
     """
-    plain = value.__class__ is dict
-    given: Collection[str] = value if plain else value.model_fields_set
-    members: dict[str, Any] = value if plain else value.__dict__
-    for name in layout.numbers:
+    numbers, inner = layout
+    given: Any = value
+    members: dict[str, Any] = value
+    if value.__class__ is not dict:
+        given, members = value.model_fields_set, value.__dict__
+    for name in numbers:
         number: Any = members.get(name)
         if number.__class__ is float:
             if number - number != 0.0:
@@ -91,9 +93,9 @@ def names_in(value: Any, layout: Layout) -> int:
         elif number is not None:
             return -1
     count = len(given)
-    for name, member in layout.inner:
-        if name in given and members[name] is not None:
-            inside = names_in(members[name], member)
+    for name, member in inner:
+        if name in given and (found := members[name]) is not None:
+            inside = names_in(found, member)
             if inside < 0:
                 return -1
             count += inside
