@@ -363,7 +363,7 @@ class Tool(Generic[P, R]):
             value = await self.invoke(values, context)
         except (Exception, CancelledError) as raised:  # noqa: BLE001 - whatever a tool raises is its failure
             return settle(self._job(text, checked, context), Outcome(None, raised), FEEDBACK).result
-        if is_plain(value):
+        if is_plain(value) and not self.options.untrusted:
             return results.success(value)
         return settle(self._job(text, checked, context), Outcome(value), FEEDBACK).result
 

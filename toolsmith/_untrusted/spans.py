@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from toolsmith._untrusted.forms import decoded, folded, squashed, unscrambled
-from toolsmith._untrusted.tokens import Token, tokens
+from toolsmith._untrusted.tokens import SHORTEST, Token, tokens
 
 SPAN: Final = 24
 WHOLE: Final = 10
@@ -34,6 +34,9 @@ MOST_SPANS: Final = 5
 MOST_WORK: Final = 2_000_000_000
 """Characters that one call's short parts may be looked for in, which takes a second or two. What is more is held: it
 must not help to send much."""
+
+SHORTEST_SCRAMBLED: Final = 10
+"""Letters and digits of an exact thing that counts when it is scrambled: shorter ones come about by accident."""
 
 _STRIDE: Final = 4
 _GRAM: Final = SPAN - _STRIDE + 1
@@ -124,6 +127,8 @@ class Index:
         if len(leaves) > 1:
             search.look_close(leaves)
             if not search.found:
+                search.look(_Leaf(_TOGETHER, "".join(leaf.text for leaf in leaves if not leaf.is_name)))
+            if not search.found and any(leaf.is_name for leaf in leaves):
                 search.look(_Leaf(_TOGETHER, "".join(leaf.text for leaf in leaves)))
         return tuple(search.found[:MOST_SPANS])
 
@@ -153,12 +158,14 @@ class _Search:
             return
         plain = leaf.text
         for reading in (plain, *decoded(plain)):
-            for text in (reading, unscrambled(reading), reading[::-1]):
-                if len(self.found) >= MOST_SPANS:
-                    return
-                self._look_long(leaf.place, text)
-                self._look_exact(leaf.place, text)
+            if len(self.found) >= MOST_SPANS:
+                return
+            self._look_long(leaf.place, reading)
+            self._look_exact(leaf.place, reading, SHORTEST)
             self._look_whole(leaf.place, reading)
+            for text in (unscrambled(reading), reading[::-1]):
+                self._look_long(leaf.place, text)
+                self._look_exact(leaf.place, text, SHORTEST_SCRAMBLED)
 
     def _note(self, text: str, number: int, place: str) -> None:
         shown = " ".join(text.split())
@@ -186,9 +193,9 @@ class _Search:
             self._note(_original(text, begin, end), number, place)
             at = max(at, end - _GRAM + 1)
 
-    def _look_exact(self, place: str, text: str) -> None:
+    def _look_exact(self, place: str, text: str, least: int) -> None:
         for token in tokens(folded(text)):
-            if self._index.is_trusted(token.forms[0]):
+            if len(token.forms[0]) < least or self._index.is_trusted(token.forms[0]):
                 continue
             for form in token.forms:
                 number = self._where(form, token)
