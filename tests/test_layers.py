@@ -24,11 +24,18 @@ MAX_FUNCTION_LINES = 50
 LAYERS: tuple[tuple[str, str], ...] = (
     (
         "words that everything is said in",
-        "errors media _sniffing messages limits events history remedies counters _plain _extras _wordllama _run.result",
+        "errors media _sniffing messages limits events history remedies counters _plain _callids _extras _wordllama "
+        "_run.result",
     ),
-    ("types, schemas and JSON text", "_derive _dialects _arguments _wording _untrusted _references _tables dialects _run.context"),
+    (
+        "types, schemas and JSON text",
+        "_derive _dialects _arguments _wording _untrusted _references _tables dialects _run.context",
+    ),
     ("one call, carried out", "_calls"),
-    ("tools", "_derive.definition _arguments.check _calls.results _feedback tool _decorator registry feedback untrusted"),
+    (
+        "tools",
+        "_derive.definition _arguments.check _calls.results _feedback tool _decorator registry feedback untrusted",
+    ),
     ("the run", "_run approvals"),
     ("carrying it out", "_run.drive _run.line _run.retry _run.run _run.taking providers"),
     ("services and settings", "providers.* config"),

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from wire import APIS, Wire
 
-from toolsmith import Agent, Tool, tool
+from toolsmith import Agent, Tool, dump_messages, load_messages, tool
 from toolsmith.errors import DefinitionError, ProviderError
-from toolsmith.events import ModelSwitched, StrictDemoted
+from toolsmith.events import ModelSwitched, StrictDemoted, ToolArgumentsDelta, ToolCallStarted, ToolResultReady
 from toolsmith.messages import Message, Text, ToolCall, ToolOutput
 from toolsmith.testing import Api, Recorded, ScriptedModel, call, fail, pause, refuse, say, think, turn
 
@@ -92,13 +92,38 @@ def test_ids_that_a_service_does_not_take(wire: Wire) -> None:
 
 def test_repeated_ids_keep_their_results(wire: Wire) -> None:
     """Ids are labels: a server that gives every call the same one gets each result in its place."""
-    if wire.api == "anthropic":
-        return  # Claude's ids are its own, and it takes back none that it gave twice
     made = [call("add", a=1).with_id("call_0"), call("add", a=2).with_id("call_0"), call("add", a=3).with_id("")]
     model = wire.model(made, call("add", a=4).with_id("call_0"), say("done"))
     result = wire.run(Agent(wire.provider(model), tools=[add]), "go")
     assert [record.result.data for record in result.tool_calls] == [41, 42, 43, 44]
     assert [text for _, text in model.requests[1].results] == ["41", "42", "43"]
+
+
+@pytest.mark.parametrize("sent", ["call_0", "functions.add:0", "again2_x", "a" * 40, "b:" * 30])
+def test_ids_that_begin_anew_with_each_turn(wire: Wire, sent: str) -> None:
+    """In our history each is there once, as the other services want it; a Chat server is shown its own."""
+    if wire.api != "openai-chat" and ":" in sent:
+        return  # such ids are mapped anyway
+    turns = [call("add", a=n).with_id(sent) for n in (1, 2, 3)]
+    model = wire.model(*turns, say("done"))
+    result = wire.run(Agent(wire.provider(model), tools=[add]), "go")
+    assert [record.result.data for record in result.tool_calls] == [41, 42, 43]
+    ids = [record.call.id for record in result.tool_calls]
+    assert len(set(ids)) == 3
+    if wire.events:
+        for kind in (ToolCallStarted, ToolArgumentsDelta, ToolResultReady):
+            told = [e.call.id if isinstance(e, ToolResultReady) else e.call_id for e in wire.events if type(e) is kind]
+            assert list(dict.fromkeys(told)) == ids
+    if wire.api == "openai-chat" and len(sent) <= 40:
+        shown = [m["tool_call_id"] for m in model.requests[-1].messages if m["role"] == "tool"]
+        assert shown == [sent] * 3
+    for other in wire.others:
+        elsewhere = wire.model(say("here too"))
+        there = Agent(wire.provider(elsewhere, other), tools=[add])
+        stored = load_messages(dump_messages(result.messages))
+        assert wire.run(there, "And?", history=stored).output == "here too"
+        if other == "openai":  # Claude's judge looks itself
+            assert len({m["call_id"] for m in elsewhere.requests[0].messages if "call_id" in m}) == 3
 
 
 def test_a_call_that_no_json_could_hold(wire: Wire) -> None:

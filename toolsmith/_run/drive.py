@@ -243,7 +243,7 @@ def _ask_live(line: Line, ask: Ask, outbox: Outbox) -> Generator[Event, None, Re
                 for batch in deltas:
                     seen = True
                     for delta in batch:
-                        outbox.emit(delta)
+                        outbox.emit(line.told(delta))
                     yield from outbox.take()
                 return line.answered(deltas.reply)
         except ProviderError as error:
@@ -265,7 +265,7 @@ async def _aask_live(
                 async for batch in deltas:
                     seen = True
                     for delta in batch:
-                        outbox.emit(delta)
+                        outbox.emit(line.told(delta))
                     for event in outbox.take():
                         yield event
                 answer(line.answered(deltas.reply))

@@ -12,11 +12,21 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from toolsmith._callids import another_id
 from toolsmith._feedback import speaks
 from toolsmith._run.hosting import share
 from toolsmith.errors import ErrorCategory, ProviderError
-from toolsmith.events import Event, ModelSwitched, RequestRetried, StrictDemoted, ToolLeftOut
-from toolsmith.messages import Message, Reply, Request
+from toolsmith.events import (
+    Delta,
+    Event,
+    ModelSwitched,
+    RequestRetried,
+    StrictDemoted,
+    ToolArgumentsDelta,
+    ToolCallStarted,
+    ToolLeftOut,
+)
+from toolsmith.messages import Message, Reply, Request, ToolCall
 
 if TYPE_CHECKING:
     from toolsmith._run.loop import Conversation
@@ -121,6 +131,8 @@ class Line:
     _offer: Offer | None = None
     _answered: bool = False
     _read: Any = None
+    _ids: set[str] = field(default_factory=set[str])  # of the calls in the first `_seen` messages of the history
+    _seen: int = 0
 
     @property
     def provider(self) -> Provider:
@@ -201,11 +213,38 @@ class Line:
     def answered(self, reply: Reply) -> Reply:
         """A request succeeded: the tool list must keep its bytes from now on, and the reply knows what it follows."""
         self._answered = True
-        native = reply.message.native
-        if native is None:
-            return reply
-        bound = replace(native, prefix=self._read.hexdigest())
-        return replace(reply, message=replace(reply.message, native=bound))
+        message = self._renamed(reply.message)
+        if message.native is not None:
+            message = replace(message, native=replace(message.native, prefix=self._read.hexdigest()))
+        return replace(reply, message=message)
+
+    def call_id(self, given: str) -> str:
+        """The id of a call of the next answer: the given one, unless the history has it already.
+
+        Some servers begin to count anew with each answer. Their histories must be valid elsewhere too, and whoever
+        listens keeps calls by their ids.
+        """
+        history = self.conversation.history
+        for message in history[self._seen :]:
+            self._ids.update(call.id for call in message.tool_calls)
+        self._seen = len(history)
+        if given not in self._ids:
+            return given
+        return another_id(given, self._ids)
+
+    def told(self, delta: Delta) -> Delta:
+        """A piece of the next answer, under the id that its call will have."""
+        if isinstance(delta, (ToolCallStarted, ToolArgumentsDelta)):
+            return replace(delta, call_id=self.call_id(delta.call_id))
+        return delta
+
+    def _renamed(self, message: Message) -> Message:
+        ids = {call.id: new for call in message.tool_calls if (new := self.call_id(call.id)) != call.id}
+        if not ids:
+            return message
+        parts = (replace(p, id=ids.get(p.id, p.id)) if isinstance(p, ToolCall) else p for p in message.parts)
+        native = message.native and self.provider.renamed(message.native, ids)
+        return replace(message, parts=tuple(parts), native=native)
 
     def recover(self, error: ProviderError) -> bool:
         """Try to make the next attempt better; False where there is nothing left to try."""

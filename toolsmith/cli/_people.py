@@ -153,6 +153,12 @@ class PeopleView:
         held, self._held = self._held, ""
         self._write(held)
 
+    def _turn_is_over(self, *, last: bool) -> None:
+        self._over = True
+        self._say_rest()
+        if not last:
+            self._spin(WORKING)
+
     def _write(self, text: str) -> None:
         if not text:
             return
@@ -219,10 +225,7 @@ class PeopleView:
             case ToolCallStarted(_, name):
                 self._spin(f"writing a call of {name}")
             case TurnEnded(_, reply):
-                self._over = True
-                self._say_rest()
-                if reply.stop != "end":
-                    self._spin(WORKING)
+                self._turn_is_over(last=reply.stop == "end")
             case ToolArgumentsDelta() | RunEnded() | HistoryMended():
                 pass  # a call comes again in whole; `ended` tells, and the log
             case _:

@@ -97,6 +97,15 @@ class Provider(Protocol):
         """
         ...
 
+    def renamed(self, native: Native, ids: Mapping[str, str]) -> Native:
+        """A turn's items under the ids that its calls now have: old id -> new one.
+
+        A server may give an id that a call of another turn has. Called once, before the turn is sent back for the first
+        time. An API whose items need not have unique ids may leave them as they are, if it knows how `encode_message`
+        finds a call's own id again.
+        """
+        ...
+
     def effective_tool_choice(self, request: Request) -> str:
         """What `tool_choice` this request really carries: "auto" where the service refuses to be forced to a call.
 

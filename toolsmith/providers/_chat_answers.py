@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from toolsmith._callids import LONGEST, first_id
 from toolsmith.messages import Message, Native, Part, Reasoning, Refusal, Reply, Stop, Text, ToolCall, Usage
 from toolsmith.providers._failures import refusal
 from toolsmith.providers._wire import (
@@ -54,15 +55,17 @@ def label_of(sent: str) -> str:
 
     The server must see its own id again: some models were trained on it. `server_id` gives it back.
     """
-    if not sent.startswith(_SENT) and wire_id(sent, longest=_ID_LENGTH) == sent:
+    ours = sent.startswith(_SENT) or first_id(sent) != sent
+    if not ours and wire_id(sent, longest=_ID_LENGTH) == sent:
         return sent
     label = _SENT + re.sub(rb"[^a-zA-Z0-9_]", lambda m: b"-%02x" % m[0][0], sent.encode("utf-8", "replace")).decode()
-    odd = sent.startswith(_SENT) or wire_id(sent, longest=len(sent)) != sent
-    return label if odd and len(label) <= 64 else f"call_{digest(sent)}"
+    odd = ours or wire_id(sent, longest=len(sent)) != sent
+    return label if odd and len(label) <= LONGEST else f"call_{digest(sent)}"
 
 
 def server_id(label: str) -> str:
-    """The id that a request carries for a call that we name `label`."""
+    """The id that a request carries for a call that we name `label`: the server's own, though it came before."""
+    label = first_id(label)
     if not label.startswith(_SENT):
         return wire_id(label, longest=_ID_LENGTH)
     raw = re.sub(rb"-([0-9a-f]{2})", lambda m: bytes([int(m[1], 16)]), label.removeprefix(_SENT).encode())

@@ -9,6 +9,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
@@ -169,6 +170,12 @@ class AnthropicMessages(SDKCarrier):
         message = obj(from_json(native.items))
         blocks = [b for b in message["content"] if obj(b).get("type") not in ("thinking", "redacted_thinking")]
         return Native(self.api, dump({**message, "content": blocks})) if blocks else None
+
+    def renamed(self, native: Native, ids: Mapping[str, str]) -> Native:
+        """The turn with its calls under other ids; the API wants each id once in a whole history."""
+        message = obj(from_json(native.items))
+        calls = (obj(b) | {"id": ids[b["id"]]} if obj(b).get("id") in ids else b for b in message["content"])
+        return replace(native, items=dump({**message, "content": list(calls)}))
 
     def effective_tool_choice(self, request: Request) -> str:
         """What `tool_choice` this request really carries: "auto" where the model, or its thinking, takes no force."""

@@ -107,6 +107,10 @@ class LocalModel:
         """All of them: nothing is bound to what came before."""
         return native
 
+    def renamed(self, native: Native, ids: Mapping[str, str]) -> Native:
+        """As it is: this model gives no id twice."""
+        return native
+
     def effective_tool_choice(self, request: Request) -> str:
         """Each choice is taken as it is."""
         return request.tool_choice

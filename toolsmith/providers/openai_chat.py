@@ -146,6 +146,10 @@ class OpenAIChat(OpenAICarrier):
         """All of them: nothing is bound to what came before."""
         return native
 
+    def renamed(self, native: Native, ids: Mapping[str, str]) -> Native:
+        """As it is: the server is shown its own ids, which `server_id` finds again."""
+        return native
+
     def effective_tool_choice(self, request: Request) -> str:
         """What `tool_choice` this request really carries: this API takes each."""
         return request.tool_choice

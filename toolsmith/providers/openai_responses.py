@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json
 
 from toolsmith._dialects.tool_dicts import for_responses
 from toolsmith._feedback import speaking
@@ -137,6 +140,12 @@ class OpenAIResponses(OpenAICarrier):
     def unbound(self, native: Native) -> Native:
         """All of them: the service itself drops reasoning that no longer fits (Response.input_transformations)."""
         return native
+
+    def renamed(self, native: Native, ids: Mapping[str, str]) -> Native:
+        """The turn with its calls under other ids."""
+        items: list[dict[str, Any]] = from_json(b"[" + native.items + b"]")
+        calls = (item | {"call_id": ids[item["call_id"]]} if item.get("call_id") in ids else item for item in items)
+        return replace(native, items=b",".join(map(dump, calls)))
 
     def effective_tool_choice(self, request: Request) -> str:
         """What `tool_choice` this request really carries: this API takes each."""
