@@ -19,13 +19,13 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Final
 
 from toolsmith.rag._adding import Adding
-from toolsmith.rag._backend import Backend, Query
+from toolsmith.rag._backend import DEPTH, Backend, Query, reranked
 from toolsmith.rag._chunks import TARGET
 from toolsmith.rag._reading import MAX_BYTES, MAX_CHARACTERS, MAX_SECONDS, Bounds
 from toolsmith.rag._where import conditions
 from toolsmith.rag._words import snippet, words
 from toolsmith.rag.documents import Account, Document, Failure, Hit, Position, Progress, Stats
-from toolsmith.rag.embeddings import CallableEmbeddings, Embeddings, WordLlamaEmbeddings, chosen, unit
+from toolsmith.rag.embeddings import CallableEmbeddings, Embeddings, Reranks, WordLlamaEmbeddings, chosen, unit
 
 if TYPE_CHECKING:
     from toolsmith.rag._backend import Found
@@ -198,11 +198,14 @@ class RAG:
         if not query.strip():
             return []
         query = query.replace("\x00", " ").encode("utf-8", "replace").decode()
-        asked = Query(query, limit, checked)
+        asked = Query(query, max(limit, DEPTH if self._embeddings else 0), checked)
         if self._embeddings is not None:
             asked = self._with_vector(asked, self._embeddings)
+        best = self._backend.search(self.bucket, asked)
+        if isinstance(self._embeddings, Reranks) and len(best) > 1:
+            best = reranked(best, self._embeddings.relevance(query, [f.meaning for f in best]))
         looked_for = words(query)
-        return [self._hit(found, looked_for) for found in self._backend.search(self.bucket, asked)]
+        return [self._hit(found, looked_for) for found in best[:limit]]
 
     def cited(self, answer: str) -> list[Hit]:
         """The passages whose marks, such as [docs-17], stand in an answer; each once, in the order of the answer."""
@@ -267,7 +270,9 @@ class RAG:
         except Exception as error:  # noqa: BLE001 - a service that is down leaves the search by words
             log.warning("The query could not be embedded, so that words alone were searched: %s", error)
             return query
-        return replace(query, vector=vector, model=embeddings.name) if any(vector) else query
+        if not any(vector):
+            return query
+        return replace(query, vector=vector, model=embeddings.name, floor=getattr(embeddings, "floor", 0.0))
 
     def _hit(self, found: Found, looked_for: Sequence[str]) -> Hit:
         return Hit(

@@ -22,6 +22,8 @@ from toolsmith.rag.embeddings import Embeddings, unit
 _FORM = 1
 """Of passages: raised when files are read or cut in another way, so that they are read anew."""
 _MAX_TITLE = 300
+_TOGETHER, _TOGETHER_SIZE = 64, 500_000  # documents, characters
+_PARTS = re.compile(r"[^\W\d_]+|\d+")
 
 
 @dataclass
@@ -52,6 +54,8 @@ class Adding:
         self._passage = passage
         self._bounds = bounds
         self._tally = _Tally()
+        self._pending: list[tuple[Source, list[Passage]]] = []
+        self._pending_size = 0
 
     def run(
         self,
@@ -80,6 +84,7 @@ class Adding:
                     source = item.name
                     self._file(item, shared)
             tell(Progress(done, len(todo), source))
+        self._write()
         removed = self._remove_missing(todo) if remove_missing else []
         embedded, unembedded = self._embed(tell)
         tally = self._tally
@@ -132,20 +137,28 @@ class Adding:
         return True
 
     def _put(self, source: Source, reading: Reading) -> None:
-        above = source.title if source.title else ""
-        name = (
-            " ".join(re.findall(r"\w+", PurePosixPath(source.name).stem)) if not source.name.startswith(UNNAMED) else ""
-        )
+        name = "" if source.name.startswith(UNNAMED) else PurePosixPath(source.name).stem
         passages = [
-            Passage(_clean(c.text), _clean("\n".join(_headings(above, c.position.headings, name))), c.position)
+            Passage(_clean(c.text), _clean(_headings(source.title, c.position.headings, name)), c.position)
             for c in chunks(reading.sections, target=self._passage)
         ]
         if not passages:
             self._tally.failed.append(Failure(source.name, "there is no text in it"))
             return
-        self._tally.note(self._backend.put(self._bucket, source, passages), source.name, len(passages))
         if reading.cut:
             self._tally.partial.append(Failure(source.name, reading.cut))
+        self._pending.append((source, passages))
+        self._pending_size += sum(len(p.text) for p in passages)
+        if len(self._pending) >= _TOGETHER or self._pending_size >= _TOGETHER_SIZE:
+            self._write()
+
+    def _write(self) -> None:
+        """Store what has been read: small documents together, since a transaction costs more than a document."""
+        if self._pending:
+            outcomes = self._backend.put(self._bucket, self._pending)
+            for (source, passages), outcome in zip(self._pending, outcomes, strict=True):
+                self._tally.note(outcome, source.name, len(passages))
+        self._pending, self._pending_size = [], 0
 
     def _digest(self, data: bytes, metadata: Mapping[str, Any], title: str = "") -> str:
         digest = hashlib.blake2b(data, digest_size=20)
@@ -179,9 +192,16 @@ def _silent(_: Progress) -> None:
     pass
 
 
-def _headings(title: str, headings: Sequence[str], name: str) -> list[str]:
-    found = [part for part in (title, *headings) if part]
-    return list(dict.fromkeys(found if found else [name] if name else []))
+def _headings(title: str, headings: Sequence[str], name: str) -> str:
+    """What stands above a passage, a line each; names in code, as in `max_file_size`, in their parts too."""
+    said = list(dict.fromkeys(part for part in (title, *headings) if part)) or [name]
+    parts = [_in_parts(line) for line in said]
+    return "\n".join(line for pair in zip(said, parts, strict=True) for line in pair if line)
+
+
+def _in_parts(line: str) -> str:
+    spaced = " ".join(_PARTS.findall(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", line)))
+    return spaced if len(spaced.split()) > len(line.split()) else ""
 
 
 def _clean(text: str) -> str:

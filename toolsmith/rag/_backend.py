@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from toolsmith.rag.documents import Position, Stats
 
@@ -59,6 +59,7 @@ class Query:
         conditions: that the metadata fulfils, all of them.
         vector: of the text, of length 1; None to search by words alone.
         model: the name of the embeddings that made it.
+        floor: cosines that are not above it say nothing.
     """
 
     text: str
@@ -66,6 +67,7 @@ class Query:
     conditions: tuple[Condition, ...] = ()
     vector: Vector | None = None
     model: str = ""
+    floor: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,11 @@ class Found:
     metadata: Mapping[str, Any]
     score: float = 0.0
 
+    @property
+    def meaning(self) -> str:
+        """Its text with what stands above it."""
+        return "\n".join(part for part in (self.title, *self.position.headings, self.text) if part)
+
 
 class Backend(Protocol):
     """Keeps the buckets of documents of one program. Its methods may be called from several threads.
@@ -97,8 +104,8 @@ class Backend(Protocol):
         """The digests of those sources that are there."""
         ...
 
-    def put(self, bucket: str, source: Source, passages: Sequence[Passage]) -> Outcome:
-        """Add a document, or put it in the place of the one of the same name."""
+    def put(self, bucket: str, documents: Sequence[tuple[Source, Sequence[Passage]]]) -> list[Outcome]:
+        """Add documents, each in the place of the one of its name if there is one; in one transaction."""
         ...
 
     def remove(self, bucket: str, sources: Collection[str]) -> list[str]:
@@ -150,11 +157,14 @@ class Ranking:
     weight: float = 1.0
 
 
-_SMOOTHING = 60
+_SMOOTHING = 20
 """Of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): the smaller, the more a first place counts."""
 
 DEPTH = 60
 """How many passages each ranker names."""
+
+WEIGHTS: Final = {"words": 1.0, "trigrams": 0.2, "vectors": 0.5}
+"""How much each ranker's word counts; set on one half of the questions of benchmarks/rag.py."""
 
 
 def fused(rankings: Sequence[Ranking], limit: int, *, smoothing: float = _SMOOTHING) -> list[tuple[int, float]]:
@@ -167,3 +177,18 @@ def fused(rankings: Sequence[Ranking], limit: int, *, smoothing: float = _SMOOTH
     # Ties fall to the older passage, so that the order is the same each time.
     order = sorted(scores, key=lambda number: (-scores[number], number))
     return [(number, min(scores[number] / full, 1.0)) for number in order[:limit]]
+
+
+_RERANKED_WEIGHT = 1.2
+"""How much the second look counts, beside the first order."""
+
+
+def reranked(found: Sequence[Found], relevance: Sequence[float]) -> list[Found]:
+    """Passages in a new order, from the first one and from how well each answers the query, by ranks again."""
+    if len(found) != len(relevance):
+        raise ValueError(f"the embeddings gave {len(relevance)} scores for {len(found)} texts")
+    order = sorted(range(len(found)), key=lambda i: (-relevance[i], i))
+    second = {i: (_SMOOTHING + 1) / (_SMOOTHING + rank) for rank, i in enumerate(order, 1)}
+    scores = {i: (f.score + _RERANKED_WEIGHT * second[i]) / (1 + _RERANKED_WEIGHT) for i, f in enumerate(found)}
+    best = sorted(scores, key=lambda i: (-scores[i], i))
+    return [replace(found[i], score=round(scores[i], 4)) for i in best]

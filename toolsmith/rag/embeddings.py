@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from toolsmith import _wordllama
 
@@ -40,6 +40,15 @@ class Embeddings(Protocol):
         ...
 
 
+@runtime_checkable
+class Reranks(Protocol):
+    """Embeddings that can also look at a passage and a query together; they are asked about the best passages."""
+
+    def relevance(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """How well each text answers the query: more is better; the numbers are only compared with each other."""
+        ...
+
+
 class WordLlamaEmbeddings:
     """WordLlama's 256 numbers a text, from the package's own files: no network, some 10,000 passages a second.
 
@@ -49,6 +58,7 @@ class WordLlamaEmbeddings:
 
     name = "wordllama-l2-supercat-256"
     batch = 2_000
+    floor = 0.15
 
     @staticmethod
     def available() -> bool:
@@ -59,6 +69,12 @@ class WordLlamaEmbeddings:
         """See `Embeddings.embed`."""
         words = _wordllama.word_vectors()
         return [words.of_tokens(words.tokens(text)) for text in texts]  # pyright: ignore[reportReturnType]
+
+    def relevance(self, query: str, texts: Sequence[str]) -> list[float]:
+        """See `Reranks.relevance`: how near the words of each text come to those of the query."""
+        from toolsmith.rag._meeting import meeting
+
+        return meeting(query, texts)
 
 
 class CallableEmbeddings:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Final
 
-from toolsmith.rag._backend import DEPTH, Found, Outcome, Passage, Query, Ranking, Source, Vector, fused
+from toolsmith.rag._backend import DEPTH, WEIGHTS, Found, Outcome, Passage, Query, Ranking, Source, Vector, fused
 from toolsmith.rag._sqlite_file import PATIENCE, IndexFile
 from toolsmith.rag._where import SYMBOLS, Condition
 from toolsmith.rag._words import pieces, words
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-WEIGHTS: Final = {"words": 1.0, "trigrams": 1.0, "vectors": 1.0}
-_HEADINGS_WEIGHT = 2.0
+_HEADINGS_WEIGHT: Final = 0.7  # a heading is short, so that each of its words weighs much already
 _COLUMNS = "c.id, c.text, d.source, d.title, c.part, c.place, d.metadata"
 
 
@@ -53,34 +52,13 @@ class SQLiteBackend:
 
     # ---- writing
 
-    def put(self, bucket: str, source: Source, passages: Sequence[Passage]) -> Outcome:
+    def put(self, bucket: str, documents: Sequence[tuple[Source, Sequence[Passage]]]) -> list[Outcome]:
         """See `Backend.put`."""
         with self._file.writing() as file:
             home = _home(file, bucket, make=True)
-            row = file.execute(
-                "SELECT id, digest FROM documents WHERE bucket = ? AND source = ?", (home, source.name)
-            ).fetchone()
-            if row is not None and row[1] == source.digest:
-                return "unchanged"
-            if row is not None:
-                _delete(file, home, row[0])
-            metadata = json.dumps(dict(source.metadata), ensure_ascii=False)
-            document = file.execute(
-                "INSERT INTO documents (bucket, source, digest, title, metadata) VALUES (?, ?, ?, ?, ?)",
-                (home, source.name, source.digest, source.title, metadata),
-            ).lastrowid
-            file.executemany(
-                "INSERT INTO chunks (bucket, document, part, headings, text, place, hash) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                ((home, document, p.position.part, p.headings, p.text, _place(p.position), p.hash) for p in passages),
-            )
-            for table in (f"words_{home}", f"trigrams_{home}"):
-                file.execute(
-                    f"INSERT INTO {table} (rowid, headings, text) SELECT id, headings, text FROM chunks "
-                    "WHERE document = ?",
-                    (document,),
-                )
+            outcomes: list[Outcome] = [_put(file, home, *document) for document in documents]
             _changed(file, home)
-            return "added" if row is None else "replaced"
+            return outcomes
 
     def remove(self, bucket: str, sources: Collection[str]) -> list[str]:
         """See `Backend.remove`."""
@@ -138,7 +116,7 @@ class SQLiteBackend:
 
     def search(self, bucket: str, query: Query) -> list[Found]:
         """See `Backend.search`."""
-        depth = max(DEPTH, 2 * query.limit)
+        depth = max(DEPTH, query.limit)
         with self._file.reading() as file:
             home = _home(file, bucket)
             if home is None:
@@ -205,7 +183,7 @@ class SQLiteBackend:
             allowed = np.isin(held.numbers, np.fromiter((row[0] for row in rows), np.int64))
             near = np.where(allowed, near, -np.inf)
         best = np.argsort(-near, kind="stable")[:depth] if len(near) <= depth else _top(near, depth)
-        return Ranking([int(held.numbers[i]) for i in best if near[i] > 0], WEIGHTS["vectors"])
+        return Ranking([int(held.numbers[i]) for i in best if near[i] > query.floor], WEIGHTS["vectors"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +228,31 @@ def _home(file: sqlite3.Connection, bucket: str, *, make: bool = False) -> Any:
         )
         file.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('rank', 'bm25({_HEADINGS_WEIGHT}, 1.0)')")
     return home
+
+
+def _put(file: sqlite3.Connection, home: int, source: Source, passages: Sequence[Passage]) -> Outcome:
+    row = file.execute(
+        "SELECT id, digest FROM documents WHERE bucket = ? AND source = ?", (home, source.name)
+    ).fetchone()
+    if row is not None and row[1] == source.digest:
+        return "unchanged"
+    if row is not None:
+        _delete(file, home, row[0])
+    metadata = json.dumps(dict(source.metadata), ensure_ascii=False)
+    document = file.execute(
+        "INSERT INTO documents (bucket, source, digest, title, metadata) VALUES (?, ?, ?, ?, ?)",
+        (home, source.name, source.digest, source.title, metadata),
+    ).lastrowid
+    file.executemany(
+        "INSERT INTO chunks (bucket, document, part, headings, text, place, hash) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        ((home, document, p.position.part, p.headings, p.text, _place(p.position), p.hash) for p in passages),
+    )
+    for table in (f"words_{home}", f"trigrams_{home}"):
+        file.execute(
+            f"INSERT INTO {table} (rowid, headings, text) SELECT id, headings, text FROM chunks WHERE document = ?",
+            (document,),
+        )
+    return "added" if row is None else "replaced"
 
 
 def _delete(file: sqlite3.Connection, home: int, document: int) -> None:
