@@ -61,6 +61,26 @@ SHOWN = {
         "ConnectionError('password=hunter2",
         "8 calls, 6 of them failed",
     ],
+    "09_edit_config.py": [
+        '`mode` must be "create" or "replace_all"; you sent "edit".',
+        '`write_file` failed: config.json exists and has 13 lines, which would be lost. Call `edit_file` with {"path"',
+        'The line most like it is `"port": 3000`: copy it exactly.',
+        "`old` stands 2 times in config.json, in lines 5, 10.",
+        '5:     "port": 8080,',
+        '-    "port": 3000,\n+    "port": 8080,\n',
+        "The port is changed, and nothing else.",
+    ],
+    "10_start_the_service.py": [
+        'Call `start_service` with {"name": "postgres"} next.\n',
+        "[2 test runs so far]",
+        "This is the second time that the same call of `run_tests` has failed in the same way.",
+        "(The loop breaker: this call is not run.)",
+        "[2 test runs so far]",
+        "`run_tests` was not run: the same call has failed in the same way twice, and nothing has changed since.",
+        "postgres takes connections on port ",
+        "3 passed, 0 failed (the database said 'ready')",
+        "The model asked for the tests 4 times; they were run 3 times.",
+    ],
 }
 
 
