@@ -237,6 +237,7 @@ def _json_text() -> list[Entry]:
         _sent("plan_route", '{"stops": [{"place": "Os', "Cut off"),
         _sent("plan_route", "{'stops': []}", "Single quotes"),
         _sent("plan_route", '{"stops": []} // none yet', "Something after it"),
+        _sent("plan_route", 'Here it is: {"stops": []}', "Something before it"),
         _sent("plan_route", '{"stops": [{"place": "Oslo", "nights": NaN}]}', "Not a number"),
         _sent("plan_route", '{"stops": [], "stops": []}', "One name twice"),
         _sent("plan_route", '{"stops": []}{"stops": []}', "Two objects"),

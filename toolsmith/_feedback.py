@@ -72,6 +72,8 @@ class Feedback(MediaWording, RunWording, SizeWording, UntrustedWording):
             case "syntax":
                 hint = f" {self.hints[broken.hint]}" if broken.hint else ""
                 return f"it breaks {at}.{hint} Send one JSON object, correctly quoted."
+            case "text_before":
+                return f"other text stands before the JSON, {at}. Send the JSON object alone."
             case "text_after":
                 return f"other text follows the JSON {at}. Send the JSON object alone."
             case "several":

@@ -30,6 +30,7 @@ _FENCE = re.compile(r"```[A-Za-z0-9_+-]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```", re.DOT
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _BRACKET = re.compile(r"[\[\]{}]")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_WORDS_FIRST = re.compile(r"[^\W\d][^{\[]*[{\[]")
 # What may be left of a last token when the text ends in the middle of it.
 _LAST_TOKEN = re.compile(r'"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+\\?|[-+.0-9eE]*|\\?u?[0-9a-fA-F]{0,4}')
 _WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
@@ -209,6 +210,8 @@ def _depth(text: str) -> int:
 
 def _broken_at(text: str, position: int) -> Broken:
     rest = text[position:]
+    if position == 0 and _WORDS_FIRST.match(text):
+        return _at(text, 0, Broken("text_before"))
     if _LAST_TOKEN.fullmatch(rest) or any(w.startswith(rest) for w in _WORDS):
         return _at(text, len(text), Broken("cut_off", size=len(text)))
     return _at(text, position, Broken("syntax", hint=_hint(text, position)))

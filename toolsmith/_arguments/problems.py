@@ -102,6 +102,7 @@ class Repair:
 BrokenKind = Literal[
     "cut_off",  # the text ends in the middle
     "syntax",  # not JSON; `hint` says which habit, where it is known
+    "text_before",  # words, and JSON somewhere behind them
     "text_after",  # one JSON value, then other text
     "several",  # several JSON values one after the other
     "constants",  # NaN, Infinity; `names`

@@ -50,5 +50,5 @@ def text_around(case: Case) -> Iterator[Slip]:
     """A Markdown fence; a sentence before, and one after."""
     text = case.write(case.value)
     yield Slip(text=f"```json\n{text}\n```", wants=("code fence",))
-    yield Slip(text=f"Here are the arguments: {text}", wants=("JSON object",))
-    yield Slip(text=f"{text}\n\nThis should do.", wants=("JSON object",))
+    yield Slip(text=f"Here are the arguments: {text}", wants=("before the JSON",))
+    yield Slip(text=f"{text}\n\nThis should do.", wants=("follows the JSON",))
