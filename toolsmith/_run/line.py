@@ -149,7 +149,7 @@ class Line:
         request = Request(
             self.instructions,
             offer.tools,
-            [item for item in encoded if item],
+            list(filter(None, encoded)),
             "auto" if ask.tool_choice in offer.hosted else ask.tool_choice,  # nobody can force the service to search
             self.parallel,
             self.settings if self._settings is None else self._settings,

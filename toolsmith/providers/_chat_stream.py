@@ -115,7 +115,7 @@ class ChatStream:
             self._ids = call_ids(chunk)
         if usage := chunk.get("usage"):
             self._completion["usage"] = usage
-        choice = obj(next((c for c in arr(chunk.get("choices")) if obj(c).get("index") in (0, None)), None))
+        choice = _first(arr(chunk.get("choices")))
         if error := chunk.get("error") or choice.get("error"):
             self._error = refusal(self._provider, error if isinstance(error, str) else {"error": error})
             return []
@@ -206,6 +206,14 @@ class ChatStream:
         if isinstance(index, int):
             self._at[index] = call
         return call
+
+
+def _first(choices: Sequence[Any]) -> dict[str, Any]:
+    """The choice that a run follows; a server may leave its index out."""
+    for choice in map(obj, choices):
+        if choice.get("index") in (0, None):
+            return choice
+    return {}
 
 
 def _merge(into: dict[str, Any], key: str, value: Any) -> None:

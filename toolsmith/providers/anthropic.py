@@ -215,7 +215,7 @@ class AnthropicMessages(SDKCarrier):
         parts = [dump(head)[:-1]]
         if listed:
             parts += [b',"tools":', listed]
-        parts += [b',"messages":[', b",".join([m for m in request.messages if m]), b"]}"]
+        parts += [b',"messages":[', b",".join(filter(None, request.messages)), b"]}"]
         return b"".join(parts)
 
     def _tool_choice(self, request: Request) -> dict[str, Any] | None:

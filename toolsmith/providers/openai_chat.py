@@ -187,7 +187,7 @@ class OpenAIChat(OpenAICarrier):
         parts = [dump(head)[:-1]]
         if listed:
             parts += [b',"tools":', listed]
-        messages = [m for m in request.messages if m]
+        messages = list(filter(None, request.messages))
         if request.instructions:
             messages.insert(0, dump({"role": "system", "content": request.instructions}))
         parts += [b',"messages":[', b",".join(messages), b"]}"]

@@ -188,7 +188,7 @@ class OpenAIResponses(OpenAICarrier):
         parts = [dump(head)[:-1]]
         if listed:
             parts += [b',"tools":', listed]
-        parts += [b',"input":[', b",".join([m for m in request.messages if m]), b"]}"]
+        parts += [b',"input":[', b",".join(filter(None, request.messages)), b"]}"]
         return b"".join(parts)
 
     def decode(self, body: bytes) -> Reply:
