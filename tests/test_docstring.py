@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import cleandoc
 from textwrap import dedent
 from typing import Any
 
@@ -219,6 +220,43 @@ def test_the_type_of_what_comes_back_is_left_out(section: str, said: str) -> Non
     """The type of the result is no news to a model; a colon inside a sentence does not make its beginning a type."""
     text, _ = described(f"Do it.\n\n    Returns:\n        {section}\n    ")
     assert text == f"Do it.\n\nReturns: {said}"
+
+
+PROSE = "The first line of a paragraph goes on for so long that it has to be broken in two"
+
+
+def test_prose_is_told_without_the_line_breaks_of_the_margin() -> None:
+    """A model has no margin, and a line break in the middle of a sentence says nothing."""
+    description, _ = described(f"Sum.\n\n{PROSE}\nhere.\n\nArgs:\n    city: x.\n\n{PROSE}\nand here.\nNew.")
+    assert description == f"Sum.\n\n{PROSE} here.\n\n{PROSE} and here.\nNew."
+    assert described(f"{PROSE}\nhere.")[0] == f"{PROSE} here."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fast: quick and dirty\nexact: slow\nfuzzy: in between",
+        f"- {PROSE}\n- two",
+        f"{PROSE}\n- two",
+        f"1. {PROSE}\n2. two",
+        f"Title.\n\n    {PROSE}\n    code\n\nEnd.",
+        f"Title.\n\n{PROSE}\n    code",
+        f"{PROSE}:\nwhat follows",
+        f">>> {PROSE}\n42\n{PROSE}\nand so on",
+        f"```\n{PROSE}\n\n{PROSE}\ncode\n```",
+        f"| {PROSE} | b |\n|---|---|\n| 1 | 2 |",
+        f"name    {PROSE}\nother   text",
+        f"{PROSE} | b\n{PROSE} | c",
+        f"# {PROSE}\nTitle",
+        f"> {PROSE}\n> quoted",
+        f"{PROSE}\n{'=' * 80}\ntext",
+        f"{PROSE} well-\nknown",
+        "これは" * 30 + "\n" + "これは" * 30,
+    ],
+)
+def test_lines_that_stand_for_themselves_stay(text: str) -> None:
+    """Lists, code, tables, titles, deliberate breaks, and languages that put no blanks between words."""
+    assert described(text)[0] == cleandoc(text)
 
 
 def test_text_without_sections_stays_as_it_is() -> None:

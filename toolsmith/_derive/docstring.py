@@ -11,6 +11,7 @@ import inspect
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Literal
 
@@ -50,6 +51,10 @@ _EPYDOC = re.compile(r"[ \t]*@([a-z]+)\b")
 _ENTRY = re.compile(r"\\?\*{0,2}([A-Za-z_]\w*(?:\s*,\s*\\?\*{0,2}[A-Za-z_]\w*)*)\s*(?:\(.*?\)|\[.*?\])?\s*:(?!:)")
 _DECORATED = re.compile(r"(?:[-*+•]\s+)?[`*\\]*([A-Za-z_]\w*)[`*]*(\s*\([^)]*\))?\s*(?::[`*]*|\s(?:--?|–|—)(?=\s))\s*")
 _BULLET = re.compile(r"[-*+•]\s|\d+[.)]\s|>>>|```|\|")
+# A line that stands for itself: a title, an item, code, a row of a table, a quotation, a directive.
+_OWN_LINE = re.compile(rf"\s|{_BULLET.pattern}|[#>:@|+=~$%]|\.\.|---|___|\*\*\*|.*[^\s.!?:;]\s{{2,}}\S|.*\s\|\s")
+_NARROWEST = 60
+"""Characters: a shorter line is not taken for one that was cut at the margin."""
 _FIELD_PARAMETERS = frozenset({"param", "parameter", "arg", "argument", "key", "keyword", "kwarg"})
 _FIELD_DROPPED = frozenset({"type", "rtype", "kwtype"})
 _FIELD_RAISES = frozenset({"raises", "raise", "except", "exception"})
@@ -60,8 +65,8 @@ class Doc:
     """What a docstring says.
 
     Attributes:
-        description: all of it but the parameters and the returns: summary, prose, and sections such as Raises or
-            Examples, in their order.
+        description: all of it but the parameters and the returns: summary, prose (without the line breaks of the
+            margin), and sections such as Raises or Examples, in their order.
         params: text by parameter, wrapped lines joined. Also names that the function may not have.
         returns: what comes back, "" where the docstring does not say.
         styles: the styles that its parameter and return sections are written in.
@@ -92,7 +97,7 @@ def parse(docstring: str | None, parameters: Collection[str]) -> Doc:
         return Doc()
     text = inspect.cleandoc(docstring.replace("\r\n", "\n").replace("\r", "\n"))
     if _MARK.search(text) is None:
-        return Doc(description=text.strip())
+        return Doc(description=_unwrapped(text.strip()))
     reader = _Reader([line.rstrip() for line in text.splitlines()], parameters)
     reader.read()
     return reader.doc()
@@ -112,7 +117,7 @@ class _Reader:
         self.styles: set[Style] = set()
 
     def doc(self) -> Doc:
-        description = re.sub(r"\n{3,}", "\n\n", "\n".join(self.kept)).strip()
+        description = _unwrapped(re.sub(r"\n{3,}", "\n\n", "\n".join(self.kept)).strip())
         return Doc(description, MappingProxyType(self.params), " ".join(self.returns), frozenset(self.styles))
 
     def read(self) -> None:
@@ -349,6 +354,30 @@ def _title(line: str) -> str | None:
 
 def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
+
+
+def _unwrapped(text: str) -> str:
+    """Prose without the line breaks of the margin; code, lists, tables and deliberate breaks keep theirs."""
+    if "\n" not in text:
+        return text
+    blocks = re.split(r"(```.*?(?:```|\Z))", text, flags=re.DOTALL)
+    blocks[::2] = ["\n\n".join(map(_paragraph, block.split("\n\n"))) for block in blocks[::2]]
+    return "".join(blocks)
+
+
+def _paragraph(text: str) -> str:
+    lines = text.split("\n")
+    if any(line.startswith(">>>") for line in lines):
+        return text
+    margin = max(_NARROWEST, *map(len, lines))
+    out = lines[0]
+    for before, line in pairwise(lines):
+        word = line.partition(" ")[0]
+        cut = len(before) + 1 + len(word) > margin  # the next word would not have fitted
+        own = _OWN_LINE.match(before) or _OWN_LINE.match(line) or before.endswith((":", "-", "\\"))
+        # Languages without blanks between words are not joined by one.
+        out += f" {line}" if cut and not own and (before[-1:] + line[:1]).isascii() else f"\n{line}"
+    return out
 
 
 def _joined(text: str) -> str:
