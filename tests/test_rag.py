@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rag_stores import STORES, store
 
 from toolsmith import RAG, Agent, Document, Hit
 from toolsmith.rag import Progress, tools_of
@@ -33,10 +34,11 @@ Delete the folder.
 """
 
 
-@pytest.fixture
-def rag(tmp_path: Path) -> Iterator[RAG]:
-    with RAG(path=tmp_path / "index.sqlite3", embeddings=False) as made:
-        yield made
+@pytest.fixture(params=STORES)
+def rag(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RAG]:
+    """On each store in turn: they answer alike."""
+    with store(request.param, tmp_path) as backend:
+        yield RAG(backend=backend, embeddings=False)
 
 
 def sources(hits: list[Hit]) -> list[str]:
@@ -278,7 +280,9 @@ def test_the_tool_cites(rag: RAG) -> None:
     assert result.success
     hit = rag.search("When does the shop open?")[0]
     assert f"[{hit.mark}] hours.md, Opening, line 3\nThe shop opens at nine." in result.data
-    assert f"Put the mark of a passage, such as [{hit.mark}]" in result.data
+    assert f"Put the mark of a passage, such as [{hit.mark}]" in result.notes[0]
+    assert result.untrusted
+    assert not rag.as_tool(untrusted=False).call_json_sync('{"query": "When does the shop open?"}').untrusted
     answer = f"It opens at nine [{hit.mark}], as was said [{hit.mark}]; and [docs-99999] is made up."
     assert [h.text for h in rag.cited(answer)] == ["The shop opens at nine."]
     assert rag.cited("Nothing is cited here.") == []
@@ -311,9 +315,11 @@ def test_several_buckets_have_boundaries(tmp_path: Path) -> None:
 
 def test_nothing_found_says_what_to_try(rag: RAG) -> None:
     tool = rag.as_tool()
-    assert "there are no documents yet" in tool.call_json_sync('{"query": "anything"}').data
+    assert "there are no documents yet" in tool.call_json_sync('{"query": "anything"}').notes[0]
     rag.add(Document("The shop opens at nine.", "hours"))
-    said = tool.call_json_sync('{"query": "zzyzx"}').data
+    nothing = tool.call_json_sync('{"query": "zzyzx"}')
+    assert (nothing.data, nothing.untrusted) == ([], False)
+    (said,) = nothing.notes
     assert said.startswith("Nothing was found for 'zzyzx'. Try other words")
 
 

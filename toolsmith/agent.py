@@ -15,6 +15,7 @@ from toolsmith.limits import Limits
 from toolsmith.providers import ModelSettings, resolve
 
 if TYPE_CHECKING:
+    from toolsmith._builtin import Documents
     from toolsmith._derive.options import Options
     from toolsmith._feedback import Feedback
     from toolsmith._run.budget import Around
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from toolsmith.registry import ToolLike, ToolRegistry
     from toolsmith.streams import RunStream, SyncRunStream
     from toolsmith.tool import Tool
+    from toolsmith.web.search import WebSearch
 
 __all__ = ["Agent", "RunOptions", "RunResult", "StopReason", "ToolRecord"]
 
@@ -69,6 +71,10 @@ class Agent(Generic[OutputT]):
             the next one takes over when one fails for good. None takes the variable `TOOLSMITH_MODEL`, else the
             embedded "local:smollm2".
         tools: functions, `Tool`s or registries.
+        rag: documents to search: a `RAG`, the name of a bucket in this folder's index, or several of these. It gives
+            the tool `rag_search`, or `rag_search_BUCKET` for each of several.
+        web: True gives the tools `web_search` and `fetch_page`; a `WebSearch`, or the name or the address of a search
+            engine, says which is asked.
         instructions: the system text; it stays the same for the whole run.
         name: for logs and events.
         limits: how much one run may use.
@@ -104,6 +110,8 @@ class Agent(Generic[OutputT]):
         model: str | ModelSettings | Provider | Sequence[str | ModelSettings | Provider] | None = None,
         *,
         tools: Iterable[ToolLike | ToolRegistry] | ToolRegistry = (),
+        rag: Documents | Sequence[Documents] | None = None,
+        web: WebSearch | str | bool | None = None,
         instructions: str = "",
         name: str = "agent",
         limits: Limits | None = None,
@@ -127,6 +135,10 @@ class Agent(Generic[OutputT]):
         self.instructions = encoded_text(instructions, "Agent(instructions=...)")
         self.limits = _limits(limits, max_calls_per_run, tool_timeout)
         self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(_iterable(tools))
+        if rag is not None or web is not None:
+            from toolsmith._builtin import built_in
+
+            self.tools = ToolRegistry([self.tools, *built_in(rag, web)])
         check_names(self.tools, self.limits.groups or ())
         self.settings: dict[str, Any] = dict(settings or {})
         self.parallel_tool_calls = parallel_tool_calls

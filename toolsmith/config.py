@@ -13,6 +13,9 @@
     limits = { turns = 5, seconds = 60 }    # see `Limits`; "none" for no bound
     max_calls_per_run = 10
     tool_timeout = 5
+    rag = "docs"                            # a bucket of documents to search; a list: several
+    web = true                              # the tools web_search and fetch_page
+    untrusted = "deny"                      # what becomes of text that others have written: see docs/untrusted.md
     paging = true                           # the model can read on in long results
     feedback = "shop.german:German"         # a `Feedback` in other words
 
@@ -31,7 +34,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from toolsmith._references import is_reference, load_object
 from toolsmith._tables import TableReader, checked
@@ -40,6 +43,7 @@ from toolsmith.limits import Limits
 from toolsmith.providers import ModelSettings, split_model
 
 if TYPE_CHECKING:
+    from toolsmith._run.watch import Policy
     from toolsmith.feedback import Feedback
 
 FILE_NAME = "toolsmith.toml"
@@ -90,6 +94,11 @@ def _check_count(count: int, reader: TableReader) -> Iterator[str]:
         yield "must be 0 or more."
 
 
+def _check_policy(policy: str, reader: TableReader) -> Iterator[str]:
+    if policy not in ("ask", "deny", "allow"):
+        yield 'must be "ask", "deny" or "allow".'
+
+
 def _check_seconds(seconds: float, reader: TableReader) -> Iterator[str]:
     if not seconds > 0:
         yield "must be more than 0 seconds."
@@ -109,6 +118,9 @@ class AgentSettings:
         settings: the API's own parameters, over those of the model's profile.
         paging: whether the model can read on in long results; see `Agent`.
         feedback: "module:name" of a `Feedback`, or of a subclass of it.
+        rag: buckets of documents to search, in the index of the current folder.
+        web: whether it has `web_search` and `fetch_page`.
+        untrusted: "ask", "deny" or "allow"; see `Agent`.
     """
 
     model: tuple[str, ...] = checked(_check_models, ())
@@ -120,6 +132,9 @@ class AgentSettings:
     settings: Mapping[str, Any] | None = None
     paging: bool | None = None
     feedback: str | None = checked(_check_reference, None)
+    rag: tuple[str, ...] = ()
+    web: bool | None = None
+    untrusted: str = checked(_check_policy, "ask")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +166,9 @@ class AgentArguments(TypedDict):
     settings: Mapping[str, Any] | None
     paging: bool | None
     feedback: Feedback | None
+    rag: list[str] | None
+    web: bool | None
+    untrusted: Policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,6 +242,9 @@ class Config:
             settings=settings.settings,
             paging=settings.paging,
             feedback=feedback,
+            rag=list(settings.rag) or None,
+            web=settings.web,
+            untrusted=cast("Policy", settings.untrusted),
         )
 
 
@@ -253,10 +274,11 @@ def _feedback(found: object, reference: str) -> Feedback:
     """What a reference leads to: an object, or a class to make one of."""
     from toolsmith.feedback import Feedback
 
-    made = found() if isinstance(found, type) and issubclass(found, Feedback) else found
-    if not isinstance(made, Feedback):
-        raise ConfigError(f"{reference!r} is no toolsmith.Feedback, but {type(made).__name__}.")
-    return made
+    if isinstance(found, type) and issubclass(found, Feedback):
+        return found()
+    if not isinstance(found, Feedback):
+        raise ConfigError(f"{reference!r} is no toolsmith.Feedback, nor a subclass of it.")
+    return found
 
 
 def find_file() -> Path | None:

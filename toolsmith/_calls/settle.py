@@ -60,8 +60,9 @@ def settle(
         expose: show the model the type and the text of other exceptions too; for development.
     """
     settled = _settle(job, outcome, feedback, visible, expose=expose)
-    if not job.tool.options.untrusted:
-        return settled
+    result = settled.result
+    if not job.tool.options.untrusted or (result.success and not result.data and not result.media):
+        return settled  # of nothing nobody is the author
     return replace(settled, result=replace(settled.result, untrusted=True))
 
 

@@ -230,7 +230,8 @@ class RAG:
         limit: int = 5,
         where: Mapping[str, Any] | None = None,
         others: Sequence[str] = (),
-    ) -> Tool[..., str]:
+        untrusted: bool = True,
+    ) -> Tool[..., Any]:
         """The search as a tool, `rag_search`: it gives passages with marks, and asks the model to cite by them.
 
         Args:
@@ -238,6 +239,8 @@ class RAG:
             limit: passages given where the model does not say how many, 1 to 20.
             where: a filter that the model does not see and cannot change.
             others: the names of the tools that search other documents; the description tells of them.
+            untrusted: the passages are data that others have written, see `Agent(untrusted=...)`; False for documents
+                that you would follow yourself.
         """
         from toolsmith.rag._tool import MAX_LIMIT, search_tool
 
@@ -253,9 +256,10 @@ class RAG:
             is_empty=lambda: not self.stats().documents,
             limit=limit,
             where=where,
+            untrusted=untrusted,
         )
 
-    def as_tools(self, *, prefix_bucket: bool = False, others: Sequence[str] = ()) -> list[Tool[..., str]]:
+    def as_tools(self, *, prefix_bucket: bool = False, others: Sequence[str] = ()) -> list[Tool[..., Any]]:
         """The tools of this bucket: `rag_search`, or `rag_search_BUCKET` to stand beside those of other buckets.
 
         Args:
@@ -292,7 +296,7 @@ def tool_name(bucket: str) -> str:
     return f"rag_search_{bucket}"
 
 
-def tools_of(rags: Sequence[RAG]) -> list[Tool[..., str]]:
+def tools_of(rags: Sequence[RAG]) -> list[Tool[..., Any]]:
     """The tools of some buckets for one agent: `rag_search` for one; for several a name and a boundary for each.
 
     Raises:

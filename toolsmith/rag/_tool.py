@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+from toolsmith.messages import ToolResult
 from toolsmith.rag import _wording
 from toolsmith.tool import Tool
 
@@ -28,19 +29,25 @@ def search_tool(
     is_empty: Callable[[], bool],
     limit: int,
     where: Mapping[str, Any] | None,
-) -> Tool[..., str]:
+    untrusted: bool = True,
+) -> Tool[..., Any]:
     """A tool that searches one bucket.
 
     Args:
         limit: passages given where the model does not say how many.
         where: a filter that the model does not see and cannot change.
+        untrusted: others have written the documents.
     """
 
     def rag_search(
         query: Annotated[str, Field(min_length=1, max_length=2_000, description=_wording.QUERY)],
         limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, description=_wording.LIMIT)] = limit,
-    ) -> str:
+    ) -> ToolResult:
         hits = search(query, limit=limit, where=where)
-        return _wording.passages(hits) if hits else _wording.nothing(query, empty=is_empty())
+        if hits:
+            return ToolResult(True, _wording.passages(hits), notes=(_wording.cite(hits),))
+        # An empty list is what the loop breaker takes for "found nothing".
+        return ToolResult(True, [], notes=(_wording.nothing(query, empty=is_empty()),))
 
-    return Tool(rag_search, name=name, description=_wording.description(bucket, about, others), read_only=True)
+    described = _wording.description(bucket, about, others)
+    return Tool(rag_search, name=name, description=described, read_only=True, untrusted=untrusted)

@@ -39,14 +39,16 @@ LIMIT = "How many passages to give."
 
 def passages(hits: Sequence[Hit]) -> str:
     """The passages that were found, best first."""
-    first = hits[0].mark
-    number = "1 passage" if len(hits) == 1 else f"{len(hits)} passages"
-    lines = [
-        f"{number}, the best first. Put the mark of a passage, such as [{first}], after each statement that you take "
-        "from it. If none of them answers the question, search again in other words, or say that it is not there."
-    ]
-    lines += [f"[{hit.mark}] {_place(hit)}\n{hit.text}" for hit in hits]
-    return "\n\n".join(lines)
+    return "\n\n".join(f"[{hit.mark}] {_place(hit)}\n{hit.text}" for hit in hits)
+
+
+def cite(hits: Sequence[Hit]) -> str:
+    """What to do with the passages; a note, since they are data that others have written and this is not."""
+    number = "this is 1 passage" if len(hits) == 1 else f"these are {len(hits)} passages, the best first"
+    return (
+        f"{number}. Put the mark of a passage, such as [{hits[0].mark}], after each statement that you take from it. "
+        "If none of them answers the question, search again in other words, or say that it is not there."
+    )
 
 
 def _place(hit: Hit) -> str:
