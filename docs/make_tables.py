@@ -19,7 +19,7 @@ from _gallery import gallery, tools_source  # noqa: E402
 from _types import types_tables  # noqa: E402
 
 from toolsmith.providers import local  # noqa: E402
-from toolsmith.testing import rules_table  # noqa: E402
+from toolsmith.testing import MISTAKES, rules_table  # noqa: E402
 
 
 def local_figures() -> str:
@@ -29,10 +29,17 @@ def local_figures() -> str:
     return "\n".join(["| | right |", "|---|---|", *(f"| {what} | {right} of {all_} |" for what, right, all_ in rows)])
 
 
+def mistakes_table() -> str:
+    """What `toolsmith simulate` sends."""
+    rows = [f"| `{m.name}` | {m.title} | {m.applies} | {m.source} |" for m in MISTAKES]
+    return "\n".join(["| mistake | the model | made where | seen in |", "|---|---|---|---|", *rows])
+
+
 PARTS = {
     ("types.md", "types"): types_tables,
     ("errors.md", "tools"): tools_source,
     ("errors.md", "gallery"): gallery,
+    ("simulate.md", "mistakes"): mistakes_table,
     ("testing.md", "rules"): rules_table,
     ("providers.md", "figures"): local_figures,
     ("../README.md", "figures"): local_figures,

@@ -182,10 +182,11 @@ def _for_people(out: TextIO, found: Simulation, options: argparse.Namespace) -> 
             console.print(f"  No valid arguments could be made of its schema: {found.unmade[tool]}\n", style="red")
         for name, group in groupby([a for a in answers if a.tool == tool], key=lambda a: a.mistake):
             _show(console, titles[name], list(group), every=options.every_place)
-        for name in found.not_applicable[tool]:
-            if not options.mistake or name in options.mistake:
-                console.print(f"  {name}: does not apply, only where {needs[name]}", style="dim")
-        console.print()
+        unmade = [n for n in found.not_applicable[tool] if not options.mistake or n in options.mistake]
+        for name in unmade:
+            console.print(f"  {name}: does not apply, only where {needs[name]}", style="dim")
+        if unmade:
+            console.print()
     console.print(found.summary, style="red" if not found.ok else "green")
     if found.taken:
         console.print("What is taken would reach the function: see there what its schema could forbid.", style="yellow")
