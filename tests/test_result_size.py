@@ -27,11 +27,13 @@ from toolsmith import (
     Tool,
     ToolError,
     ToolOutput,
+    ToolResult,
     tool,
 )
+from toolsmith._feedback import FEEDBACK
 from toolsmith._run import paging
 from toolsmith.testing import ScriptedModel, call, say
-from toolsmith.testing.script import Step
+from toolsmith.testing.script import Scripted, Step
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -97,26 +99,27 @@ scalars = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),
     st.integers(0, 60).map(lambda n: 10**n),
     st.text(max_size=40),
-    st.tuples(st.sampled_from(["x", "word ", "a\n", '"\\', "\x01", "é\u0301", "\U0001f469\u200d\U0001f680 "]), st.integers(0, 400)).map(
-        lambda pair: pair[0] * pair[1]
-    ),
+    st.tuples(
+        st.sampled_from(["x", "word ", "a\n", '"\\', "\x01", "é\u0301", "\U0001f469\u200d\U0001f680 "]),
+        st.integers(0, 400),
+    ).map(lambda pair: pair[0] * pair[1]),
 )
 values = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=12) | st.dictionaries(keys, inner, max_size=12), max_leaves=40
 )
 
 
-@settings(max_examples=150)
-@given(value=values, bound=st.integers(1, 200) | st.integers(200, 3_000), paging=st.booleans())
-def test_a_cut_keeps_to_its_bound_and_stays_json(value: Any, bound: int, paging: bool) -> None:
+@settings(max_examples=150, deadline=None)
+@given(value=values, bound=st.integers(1, 200) | st.integers(200, 3_000), reads=st.booleans())
+def test_a_cut_keeps_to_its_bound_and_stays_json(value: Any, bound: int, reads: bool) -> None:
     """Whatever the value and the bound. What fits is shown as it is; two runs show the same."""
-    text = shown(value, bound, paging=paging)
+    text = shown(value, bound, paging=reads)
     assert len(text) <= bound
-    whole = value if isinstance(value, str) else compact(value)
-    if 0 < len(whole) <= bound and value is not None:
+    whole = FEEDBACK.result_text(ToolResult(True, value))
+    if len(whole) <= bound:
         assert text == whole
         return
-    assert shown(value, bound, paging=paging) == text
+    assert shown(value, bound, paging=reads) == text
     body, _ = parts(text)
     if body and not isinstance(value, str):
         json.loads(body)  # else there is only room for the note
@@ -152,7 +155,7 @@ def test_room_is_shared_evenly() -> None:
 
 
 def test_an_object_of_many_names() -> None:
-    """As many members as there is room for, whole where they are small; the rest is counted, under a name of its own."""
+    """As many members as there is room for, whole where they are small; the rest is counted, under a free name."""
     value = {"...": 0, **{f"id{i}": {"x": i} for i in range(5_000)}}
     data = json.loads(parts(shown(value, 600))[0])
     assert data["..."] == 0
@@ -208,7 +211,7 @@ def test_a_text_that_is_json_is_cut_as_json() -> None:
         b"\xff\x00" * 10_000,
         [math.nan] * 5_000,
         "\u0301" * 10_000,
-        [[[[[]]]]] * 3_000,
+        [[[[[0]]]]] * 3_000,
         {"": {"": {"": "x" * 10_000}}},
         ["[... 3 items: 1-3 ...]"] * 500,
     ],
@@ -265,7 +268,11 @@ def test_notes_and_images_are_within_the_bound() -> None:
 def test_a_tool_has_its_own_bound() -> None:
     """It counts instead of the run's, whichever is larger."""
     value = "word " * 1_000
-    tools = [giving(value, max_result_size=1_000), giving(value, name="peek"), giving(value, name="all", max_result_size=9_000)]
+    tools = [
+        giving(value, max_result_size=1_000),
+        giving(value, name="peek"),
+        giving(value, name="all", max_result_size=9_000),
+    ]
     _, texts = run([call("look"), call("peek"), call("all")], tools=tools, limits=Limits(result_chars=600))
     assert 800 < len(texts[0]) <= 1_000
     assert 400 < len(texts[1]) <= 600
@@ -303,7 +310,8 @@ Reading = Generator[dict[str, Any], str, Any]
 
 def read_all(at: str) -> Reading:
     """Everything at a place, page by page, as a patient model would read it."""
-    start, found = 0, None
+    start = 0
+    found: Any = None
     while True:
         text = yield {"handle": "r1", "at": at, "start": start}
         body, note = parts(text)
@@ -313,12 +321,15 @@ def read_all(at: str) -> Reading:
         if kind == "characters":
             found = (found or "") + ("" if body == "(an empty text)" else body)
         else:
-            page = json.loads(body)
+            page: Any = json.loads(body)
             if "marks a gap" in note:
                 # Only the last one of a page can be shown in part.
                 inner = yield from read_all(f"{at}[{start + len(page) - 1}]")
                 page = [*page[:-1], inner] if kind == "items" else {**page, list(page)[-1]: inner}
-            found = [*(found or []), *page] if kind == "items" else {**(found or {}), **page}
+            if kind == "items":
+                found = [*(found or []), *page]
+            else:
+                found = {**(found or {}), **page}
         if "; the end." in note:
             return found
         start = more(note)["start"]
@@ -330,7 +341,7 @@ def read(value: Any, bound: int) -> Any:
     ends: list[Any] = []
     begun = False
 
-    def answer(request: Any) -> Step:
+    def answer(request: Any) -> Scripted:
         nonlocal begun
         if not request.results:
             return call("look")
@@ -351,13 +362,18 @@ def read(value: Any, bound: int) -> Any:
 
 
 big = st.recursive(
-    st.one_of(st.none(), st.integers(), st.text(max_size=20), st.tuples(st.text(min_size=1, max_size=9), st.integers(1, 90)).map(lambda p: p[0] * p[1])),
+    st.one_of(
+        st.none(),
+        st.integers(),
+        st.text(max_size=20),
+        st.tuples(st.text(min_size=1, max_size=9), st.integers(1, 90)).map(lambda p: p[0] * p[1]),
+    ),
     lambda inner: st.lists(inner, max_size=12) | st.dictionaries(st.text(max_size=20), inner, max_size=12),
     max_leaves=25,
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(value=st.lists(big, min_size=1, max_size=6), bound=st.integers(500, 900))
 def test_reading_on_gives_the_whole(value: list[Any], bound: int) -> None:
     """Page by page, all of it and nothing twice."""
@@ -365,7 +381,7 @@ def test_reading_on_gives_the_whole(value: list[Any], bound: int) -> None:
     assert read(filled, bound) == filled
 
 
-@settings(max_examples=15)
+@settings(max_examples=15, deadline=None)
 @given(text=st.text(min_size=1, max_size=60), times=st.integers(40, 80))
 def test_reading_on_in_a_text(text: str, times: int) -> None:
     """The same for texts, character for character."""
@@ -374,7 +390,9 @@ def test_reading_on_in_a_text(text: str, times: int) -> None:
     assert got == (whole if isinstance(got, str) else json.loads(whole))
 
 
-@pytest.mark.parametrize("at", ["rows[3].text", "$.rows[3].text", "rows.3.text", "/rows/3/text", '["rows"][3]["text"]', "[1][3][1]"])
+@pytest.mark.parametrize(
+    "at", ["rows[3].text", "$.rows[3].text", "rows.3.text", "/rows/3/text", '["rows"][3]["text"]', "[1][3][1]"]
+)
 def test_places_in_other_words(at: str) -> None:
     """A place is understood as other notations write it."""
     _, texts = run(call("look"), call("read_more", handle="r1", at=at), tools=[giving(ROWS, max_result_size=SIZE)])
@@ -386,8 +404,8 @@ def test_places_in_other_words(at: str) -> None:
     [
         (
             {"handle": "r7"},
-            "`read_more` was not run: there is no result `r7` in this run; those of earlier runs are not kept. Kept are "
-            "`r1`. If you need it, call the tool that gave it again.",
+            "`read_more` was not run: there is no result `r7` in this run; those of earlier runs are not kept. "
+            "Kept are `r1`. If you need it, call the tool that gave it again.",
         ),
         (
             {"handle": "r1", "at": "rows[400]"},
@@ -479,7 +497,12 @@ def test_without_it_the_model_is_told_to_ask_for_less() -> None:
 def test_a_tool_of_the_same_name_is_another_tool() -> None:
     """The reader takes a name that is free, and says so."""
     mine = giving("mine", name="read_more")
-    _, texts = run(call("look"), call("read_more"), call("read_more_", handle="r1"), tools=[giving("a " * 900, max_result_size=600), mine])
+    _, texts = run(
+        call("look"),
+        call("read_more"),
+        call("read_more_", handle="r1"),
+        tools=[giving("a " * 900, max_result_size=600), mine],
+    )
     assert "call `read_more_` with" in texts[0]
     assert texts[1] == "mine"
     assert texts[2].startswith("a a a")
@@ -520,7 +543,11 @@ def test_handles_outlive_a_wait(wire: Wire) -> None:
     assert result.pending is not None
     pending = Pending.load(result.pending.dump())
     agent = Agent(wire.provider(model), tools=tools)
-    final = asyncio.run(agent.resume(pending, approve=True)) if wire.driver == "async" else agent.resume_sync(pending, approve=True)
+    final = (
+        asyncio.run(agent.resume(pending, approve=True))
+        if wire.driver == "async"
+        else agent.resume_sync(pending, approve=True)
+    )
     texts = outputs(final.messages)
     assert texts[2].startswith('[{"id":5,')
     assert '"handle": "r2"' in texts[3]
@@ -544,7 +571,7 @@ def test_handles_end_with_their_run(wire: Wire) -> None:
 def test_runs_at_once_do_not_see_each_other() -> None:
     """An agent's runs each have their own results, under the same names."""
 
-    def answer(request: Any) -> Step:
+    def answer(request: Any) -> Scripted:
         match len(request.results):
             case 0:
                 return call("look", n=int(re.findall(r"run (\d+)", json.dumps(request.body))[0]))
@@ -570,7 +597,9 @@ def test_runs_at_once_do_not_see_each_other() -> None:
 
 def test_an_agent_within_a_run_reads_its_own() -> None:
     """Its results are not the outer run's; what it answers is cut and kept there."""
-    inner_model = ScriptedModel([call("look"), call("read_more", handle="r1", at="rows", start=3), say("answer " * 200)])
+    inner_model = ScriptedModel(
+        [call("look"), call("read_more", handle="r1", at="rows", start=3), say("answer " * 200)]
+    )
     inner = Agent(inner_model.provider("openai"), name="inner", tools=[giving(ROWS, max_result_size=SIZE)])
     _, texts = run(
         call("inner", task="x"),
@@ -603,5 +632,3 @@ def test_failures_are_as_they_were() -> None:
         raise ToolError("why " * 200)
 
     assert len(run(call("fails"), tools=[fails])[1][0]) > 800
-
-

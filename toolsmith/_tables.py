@@ -155,9 +155,13 @@ class TableReader:
             return value
         if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
             return value
+        if kind is bool and isinstance(value, bool):
+            return value
         if get_origin(kind) is tuple and (texts := _texts(value)) is not None:
             return texts
-        wanted = {str: "text in quotes", int: "a whole number", float: "a number"}.get(kind, "a list of texts")
+        wanted = {str: "text in quotes", int: "a whole number", float: "a number", bool: "true or false"}.get(
+            kind, "a list of texts"
+        )
         or_none = f', or "{_NO_BOUND}" for no bound' if optional and kind in (int, float) else ""
         self.problem(where, f"takes {wanted}{or_none}, not {_describe(value)}.")
         raise _Unusable

@@ -120,7 +120,7 @@ class Cutter:
         return text_of(f"{value[:head]}{mark}{value[tail:]}")
 
     def label(self, name: str, number: int, most: int) -> str:
-        """A member's name; the beginning of a very long one, with its number, which keeps two that begin alike apart."""
+        """A member's name; of a very long one its beginning and its number, which keeps two that begin alike apart."""
         if self.size(name, most) <= most:
             return text_of(name)
         return text_of(f"{name[: head_end(name, most - 14, escaped=True)]}...#{number}")

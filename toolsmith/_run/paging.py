@@ -211,7 +211,7 @@ def shortened(result: ToolResult, tool: str, bound: int, tell: Tell, words: Feed
         text = told(body, note(gaps))
         if len(text) <= bound:
             return text
-        room -= len(text) - bound
+        room = len(body) - (len(text) - bound)
     return _clipped(note([((), 0)]), bound)
 
 
@@ -279,7 +279,7 @@ class _Page:
             length = len(tell(part(body, note, *notes)))
             if length <= bound:
                 return part(body, note)
-            room -= length - bound
+            room = len(body) - (length - bound)
         # What else is to be said leaves no room; the part can be asked for again.
         return ToolResult(True, _clipped(self._note(self.start, self.start, []), bound))
 
@@ -310,21 +310,28 @@ class _Page:
         if not isinstance(value, (list, dict)):
             return cutter.write(value, room, self.path), 1, cutter.gaps
         named = isinstance(value, dict)
-        members = cast("dict[str, Any]", value).items() if named else ((None, item) for item in cast("list[Any]", value))
         shown: list[str] = []
         left = room - 1
-        for name, item in islice(members, start, start + room):
+        for name, item in islice(_members(value), start, start + room):
             cost = cutter.size(item, left) + (cutter.size(name, left) + 2 if named else 1)
             if cost > left and shown and left < room // 2:
                 break
             # One that does not fit is shown in part, if much of the room would be empty without it.
-            label = "" if not named else f"{cutter.label(name, start + len(shown), left // 2)}:"
+            most = left if cost <= left else left // 2
+            label = "" if not named else f"{cutter.label(name, start + len(shown), most)}:"
             shown.append(label + cutter.write(item, left - len(label) - 1, (*self.path, start + len(shown))))
             left -= cost
             if left < 0:
                 break
         body = ",".join(shown)
         return f"{{{body}}}" if named else f"[{body}]", start + len(shown), cutter.gaps
+
+
+def _members(value: Any) -> Iterable[tuple[str, Any]]:
+    """Names and values; the items of a list have no names."""
+    if isinstance(value, dict):
+        return cast("dict[str, Any]", value).items()
+    return (("", item) for item in cast("list[Any]", value))
 
 
 # ---- the reader

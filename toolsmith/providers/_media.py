@@ -10,7 +10,7 @@ import base64
 import logging
 from typing import Any
 
-from toolsmith._feedback import FEEDBACK
+from toolsmith._feedback import speaking
 from toolsmith._wording.media import Why
 from toolsmith.media import IMAGE_TYPES, File, Image, Media
 
@@ -47,7 +47,7 @@ def unshown(provider: str, media: Media, why: Why, takes: str, number: int = 0) 
     if (provider, takes) not in _told:
         _told.add((provider, takes))
         log.warning("%s: %r is not shown to the model, which is told so: %s.", provider, media, takes)
-    return FEEDBACK.media_unshown(media, why, number)
+    return speaking().media_unshown(media, why, number)
 
 
 def base64_size(data: bytes) -> int:
@@ -67,7 +67,7 @@ def _base64(media: Media) -> str:
 def words(file: File) -> str | None:
     """A text file in words; None for other files."""
     text = file.text
-    return None if text is None else FEEDBACK.media_text(file.name, text)
+    return None if text is None else speaking().media_text(file.name, text)
 
 
 def read_in_words(media: Media, provider: str, number: int = 0) -> str:
