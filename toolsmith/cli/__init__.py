@@ -1,4 +1,4 @@
-"""The `toolsmith` command: `run` for one prompt, `chat` for a conversation, `simulate` to try tools. See `--help`."""
+"""The `toolsmith` command: `run`, `chat`, `simulate` to try tools, `rag` to search documents. See `--help`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 from toolsmith import __version__
-from toolsmith.cli import _exits, _simulate
+from toolsmith.cli import _exits, _rag, _simulate
 from toolsmith.cli._chat import HELP, converse
 from toolsmith.errors import ToolsmithError
 
@@ -81,7 +81,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
         formatter_class=raw,
     )
     top.add_argument("--version", action="version", version=f"toolsmith {__version__}")
-    verbs = top.add_subparsers(title="commands", metavar="{run,chat,simulate}")
+    verbs = top.add_subparsers(title="commands", metavar="{run,chat,simulate,rag}")
     references = "an agent, tools, functions or a registry, as module:name or path/file.py:name"
     run = verbs.add_parser(
         "run",
@@ -108,7 +108,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     chat.add_argument("words", nargs="*", metavar="MODULE:NAME", help=references)
     for verb in (run, chat):
         _add_options(verb)
-    return top, {"run": run, "chat": chat, "simulate": _simulate.add_to(verbs, references)}
+    return top, {"run": run, "chat": chat, "simulate": _simulate.add_to(verbs, references), "rag": _rag.add_to(verbs)}
 
 
 def _add_options(verb: argparse.ArgumentParser) -> None:
@@ -163,7 +163,17 @@ def _send_mistakes(options: argparse.Namespace) -> int:
         return _simulate.run(options, out)
 
 
-_DO: Mapping[str, Callable[[argparse.Namespace], int]] = {"run": _run, "chat": _chat, "simulate": _send_mistakes}
+def _use_documents(options: argparse.Namespace) -> int:
+    with _answers_only(redirect=True) as out:
+        return _rag.run(options, out)
+
+
+_DO: Mapping[str, Callable[[argparse.Namespace], int]] = {
+    "run": _run,
+    "chat": _chat,
+    "simulate": _send_mistakes,
+    "rag": _use_documents,
+}
 
 
 def _with_agent(

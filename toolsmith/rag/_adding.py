@@ -15,7 +15,7 @@ from toolsmith.rag import _readers
 from toolsmith.rag._backend import Backend, Passage, Source
 from toolsmith.rag._chunks import chunks
 from toolsmith.rag._reading import Bounds, Reading, Unreadable
-from toolsmith.rag._sources import UNNAMED, FileSource, Item, checked_metadata, items
+from toolsmith.rag._sources import UNNAMED, FileSource, Item, checked_metadata, clean, items
 from toolsmith.rag.documents import Account, Document, Failure, Progress
 from toolsmith.rag.embeddings import Embeddings, unit
 
@@ -108,26 +108,24 @@ class Adding:
             self._tally.failed.append(Failure(document.source, "there is no text in it"))
             return
         metadata = checked_metadata({**shared, **document.metadata}, document.source)
-        source = Source(
-            _clean(document.source), self._digest(text.encode("utf-8", "replace"), metadata, document.title)
-        )
-        source = Source(source.name, source.digest, _clean(document.title)[:_MAX_TITLE], metadata)
+        source = Source(clean(document.source), self._digest(text.encode("utf-8", "replace"), metadata, document.title))
+        source = Source(source.name, source.digest, clean(document.title)[:_MAX_TITLE], metadata)
         if not self._known(source):
             self._put(source, _readers.of_text(text, self._bounds, title=source.title))
 
     def _file(self, file: FileSource, metadata: Mapping[str, Any]) -> None:
         try:
             data = _readers.load(file.path, self._bounds)
-            source = Source(_clean(file.name), self._digest(data, metadata), "", metadata)
+            source = Source(clean(file.name), self._digest(data, metadata), "", metadata)
             if self._known(source):
                 return
             reading = _readers.read(file.path, data, self._bounds)
         except (Unreadable, ConfigError) as error:
-            self._tally.failed.append(Failure(_clean(file.name), str(error)))
+            self._tally.failed.append(Failure(clean(file.name), str(error)))
         except MemoryError:
-            self._tally.failed.append(Failure(_clean(file.name), "it takes more memory than there is"))
+            self._tally.failed.append(Failure(clean(file.name), "it takes more memory than there is"))
         else:
-            title = _clean(" ".join(reading.title.split()))[:_MAX_TITLE]
+            title = clean(" ".join(reading.title.split()))[:_MAX_TITLE]
             self._put(Source(source.name, source.digest, title, metadata), reading)
 
     def _known(self, source: Source) -> bool:
@@ -139,7 +137,7 @@ class Adding:
     def _put(self, source: Source, reading: Reading) -> None:
         name = "" if source.name.startswith(UNNAMED) else PurePosixPath(source.name).stem
         passages = [
-            Passage(_clean(c.text), _clean(_headings(source.title, c.position.headings, name)), c.position)
+            Passage(clean(c.text), clean(_headings(source.title, c.position.headings, name)), c.position)
             for c in chunks(reading.sections, target=self._passage)
         ]
         if not passages:
@@ -167,7 +165,7 @@ class Adding:
         return digest.hexdigest()
 
     def _remove_missing(self, todo: Sequence[Item]) -> list[str]:
-        named = {_clean(i.source if isinstance(i, Document | Failure) else i.name) for i in todo}
+        named = {clean(i.source if isinstance(i, Document | Failure) else i.name) for i in todo}
         return self._backend.remove(self._bucket, [s for s in self._backend.sources(self._bucket) if s not in named])
 
     def _embed(self, tell: Callable[[Progress], None]) -> tuple[int, str]:
@@ -202,8 +200,3 @@ def _headings(title: str, headings: Sequence[str], name: str) -> str:
 def _in_parts(line: str) -> str:
     spaced = " ".join(_PARTS.findall(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", line)))
     return spaced if len(spaced.split()) > len(line.split()) else ""
-
-
-def _clean(text: str) -> str:
-    """Without what no store takes: the character 0 and halves of characters."""
-    return text.replace("\x00", "").encode("utf-8", "replace").decode()

@@ -139,6 +139,11 @@ def _folder(root: Path, patterns: tuple[str, ...]) -> Iterator[Item]:
     yield from failures
 
 
+def clean(text: str) -> str:
+    """Text without what no store takes: the character 0 and halves of characters."""
+    return text.replace("\x00", "").encode("utf-8", "replace").decode()
+
+
 def checked_metadata(metadata: Mapping[str, Any] | None, source: str) -> dict[str, Any]:
     """Metadata as plain data.
 
@@ -156,7 +161,8 @@ def checked_metadata(metadata: Mapping[str, Any] | None, source: str) -> dict[st
                     f"metadata of {source}: {key!r} is {one!r}. Strings, finite numbers, booleans and None can be "
                     "filtered by, and lists of them."
                 )
-        kept[key] = values if isinstance(value, list | tuple | set | frozenset) else value
+        values = [clean(one) if isinstance(one, str) else one for one in values]  # pyright: ignore[reportUnknownVariableType]
+        kept[key] = values if isinstance(value, list | tuple | set | frozenset) else values[0]
     if (size := len(json.dumps(kept))) > MAX_METADATA:
         raise ValueError(f"metadata of {source}: {size:,} characters of JSON; {MAX_METADATA:,} are the most.")
     return kept

@@ -1,0 +1,106 @@
+"""`toolsmith rag`: what it prints where, and what its exit codes mean."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from toolsmith.cli import main
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with two documents in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "guide.md").write_text("# Guide\n\n## Install\n\nRun the installer with sudo.\n")
+    (tmp_path / "docs" / "shop.md").write_text("The shop opens at nine.\n")
+    return tmp_path
+
+
+def rag(*words: str) -> int:
+    return main(["rag", *words, "--words-only"])
+
+
+def test_add_search_stats_remove(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    """The index stands in the current folder; a second time nothing is read."""
+    assert rag("add", "docs") == 0
+    assert capsys.readouterr().out == "2 added, 0 unchanged; 2 passages written\n"
+    assert (folder / ".toolsmith" / "rag.sqlite3").is_file()
+    assert rag("add", "docs") == 0
+    assert capsys.readouterr().out == "0 added, 2 unchanged; 0 passages written\n"
+    assert rag("search", "how", "is", "it", "installed?") == 0
+    assert capsys.readouterr().out == (
+        "[docs-1] docs/guide.md, Guide > Install, line 5 (0.83)\n    Run the installer with sudo.\n"
+    )
+    assert rag("stats") == 0
+    assert capsys.readouterr().out.startswith("bucket docs: 2 documents, 2 passages (0 with a vector), 51 characters;")
+    assert rag("remove", "docs/guide.md", "none.md") == 1
+    assert capsys.readouterr().out == "removed: docs/guide.md\nnot there: none.md\n"
+    assert rag("search", "installer") == 1
+    assert capsys.readouterr().err == "Nothing was found.\n"
+
+
+def test_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert rag("add", "docs", "none.pdf", "--json", "--metadata", "lang=en", "--metadata", "year=2024") == 1
+    account = json.loads(capsys.readouterr().out)
+    assert account["added"] == ["docs/guide.md", "docs/shop.md"]
+    assert account["failed"][0]["source"] == "none.pdf"
+    assert account["exit_code"] == 1
+    assert (
+        rag("search", "shop", "--json", "--where", "lang=en,de", "--where", "year>=2024", "--where", "year<2025") == 0
+    )
+    hit = json.loads(capsys.readouterr().out)
+    assert (hit["source"], hit["metadata"]) == ("docs/shop.md", {"lang": "en", "year": 2024})
+    assert rag("search", "shop", "--json", "--where", "year!=2024") == 1
+    assert capsys.readouterr().out == ""
+    assert rag("stats", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["sources"] == ["docs/guide.md", "docs/shop.md"]
+
+
+def test_what_failed_is_named_and_the_code_says_so(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    """Names of files cannot steer the terminal."""
+    (folder / "docs" / "bad\x1b[31m.txt").write_bytes(bytes(100))
+    assert rag("add", "docs", "-q") == 1
+    assert capsys.readouterr().out == "failed: docs/bad\\x1b[31m.txt: it holds binary data, not text\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["add"], "rag add needs files and folders"),
+        (["search"], "rag search needs a query"),
+        (["search", "x", "--limit", "0"], "must be 1 to 100"),
+        (["search", "x", "--where", "nonsense"], "is no filter"),
+        (["add", "docs", "--metadata", "nonsense"], "is no KEY=VALUE"),
+        (["stats", "--bucket", "No Bucket"], "a bucket's name is"),
+        (["stats", "--postgres"], "TOOLSMITH_POSTGRES, which is not set"),
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
+) -> None:
+    monkeypatch.delenv("TOOLSMITH_POSTGRES", raising=False)
+    assert rag(*words) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert said in captured.err
+
+
+def test_a_damaged_index(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    (folder / "index").write_bytes(b"no index at all" * 99)
+    assert rag("search", "x", "--index", "index", "--json") == 1
+    captured = capsys.readouterr()
+    assert "is damaged, or no index" in captured.err
+    assert json.loads(captured.out)["exit_code"] == 1
+
+
+def test_help_documents_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["rag", "--help"])
+    said = capsys.readouterr().out
+    assert "exit codes:\n  0    added, found, removed" in said
+    assert "  130  interrupted" in said

@@ -1,0 +1,259 @@
+"""`toolsmith rag`: add documents to an index, search it, say what is in it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TextIO
+
+from toolsmith.cli import _exits
+from toolsmith.errors import ConfigError, ToolsmithError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from toolsmith.rag import RAG, Account, Hit, Progress
+
+FINE, NOT_ALL = 0, 1
+ACTIONS = ("add", "search", "stats", "remove")
+
+DESCRIPTION = """\
+Search your own documents.
+
+  toolsmith rag add handbook/ notes.pdf     add files and folders; what has not changed is skipped
+  toolsmith rag search "how long is the warranty?"
+  toolsmith rag stats                       what is in the index
+  toolsmith rag remove handbook/old.md      take documents out, by the sources that a search names"""
+
+EPILOG = f"""\
+Text, Markdown, code, HTML, PDF and Word documents (.docx) are read. A file that cannot be read is named with the
+reason, and hurts no other. Stopped at any moment, adding goes on where it was when it is called again.
+
+filters:
+  --where lang=en --where "year>=2020" --where tag=red,blue     all of them must hold; a list means any of it
+  Operators: = != < <= > >=. Values that are numbers, true, false or null in JSON are taken as such.
+
+exit codes:
+  {FINE}    added, found, removed
+  {NOT_ALL}    add: something could not be read or embedded; search: nothing found; remove: something was not there;
+       or the index cannot be used
+  {_exits.USAGE}    usage: a wrong option, a filter that cannot be, a missing package
+  {_exits.INTERRUPTED}  interrupted
+
+output:
+  With --json: search prints a hit a line; the others one JSON object.
+"""
+
+_FILTER = re.compile(r"([^=<>!]+)(!=|<=|>=|=|<|>)(.*)", re.DOTALL)
+_OPERATORS = {"!=": "ne", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
+
+
+def add_to(verbs: Any) -> argparse.ArgumentParser:
+    """Add the command to the others."""
+    verb: argparse.ArgumentParser = verbs.add_parser(
+        "rag",
+        help="search your own documents",
+        usage='%(prog)s {add,search,stats,remove} [options] [PATH ... | "QUERY" | SOURCE ...]',
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verb.add_argument("action", choices=ACTIONS, metavar="{add,search,stats,remove}", help="what to do")
+    verb.add_argument("words", nargs="*", metavar="WORD", help="paths, a query, or sources")
+    verb.add_argument("--bucket", default="docs", metavar="NAME", help="the bucket of documents (default: docs)")
+    place = verb.add_mutually_exclusive_group()
+    place.add_argument("--index", metavar="FILE", help="the SQLite file (default: .toolsmith/rag.sqlite3)")
+    place.add_argument(
+        "--postgres", action="store_true", help="an index on Postgres, at the address in $TOOLSMITH_POSTGRES"
+    )
+    verb.add_argument("--words-only", action="store_true", help="do without embeddings")
+    verb.add_argument(
+        "--metadata", metavar="KEY=VALUE", action="append", default=[], help="add: metadata of the documents"
+    )
+    verb.add_argument(
+        "--match", metavar="PATTERN", action="append", default=[], help='add: files of folders, as "*.md"'
+    )
+    verb.add_argument("--remove-missing", action="store_true", help="add: remove documents that are not named any more")
+    verb.add_argument("--limit", type=int, default=5, metavar="N", help="search: how many passages (default: 5)")
+    verb.add_argument("--where", metavar="FILTER", action="append", default=[], help="search: filters on metadata")
+    verb.add_argument("--full", action="store_true", help="search: whole passages, not the telling part")
+    verb.add_argument("--json", action="store_true", help="for machines")
+    verb.add_argument("-q", "--quiet", action="store_true", help="add: no progress, and only what failed")
+    return verb
+
+
+def run(options: argparse.Namespace, out: TextIO) -> int:
+    """Do what is asked; the exit code."""
+    try:
+        rag = _rag(options)
+        with rag:
+            match options.action:
+                case "add":
+                    return _add(rag, options, out)
+                case "search":
+                    return _search(rag, options, out)
+                case "stats":
+                    return _stats(rag, options, out)
+                case _:
+                    return _remove(rag, options, out)
+    except (ToolsmithError, ValueError, KeyboardInterrupt) as error:
+        code = _exits.USAGE if isinstance(error, ValueError) else _exits.of_error(error)
+        said = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
+        if options.json:
+            _line(out, {"error": said, "exit_code": code})
+        print(f"toolsmith: {said}", file=sys.stderr)
+        return code
+
+
+def _rag(options: argparse.Namespace) -> RAG:
+    from toolsmith.rag import RAG
+
+    if options.action != "stats" and not options.words:
+        what = {"add": "files and folders", "search": "a query", "remove": "sources"}[options.action]
+        raise ConfigError(f"toolsmith rag {options.action} needs {what}. `toolsmith rag --help` says more.")
+    backend = None
+    if options.postgres:
+        from toolsmith.rag.postgres import PostgresBackend
+
+        address = os.environ.get("TOOLSMITH_POSTGRES", "")
+        if not address:
+            raise ConfigError("--postgres takes the server's address from $TOOLSMITH_POSTGRES, which is not set.")
+        backend = PostgresBackend(address)
+    embeddings = False if options.words_only else None
+    return RAG(options.bucket, path=options.index, backend=backend, embeddings=embeddings)
+
+
+def _add(rag: RAG, options: argparse.Namespace, out: TextIO) -> int:
+    metadata = dict(_pair(text) for text in options.metadata)
+    with _progress(quiet=options.quiet or options.json) as told:
+        account = rag.add(
+            options.words,
+            metadata=metadata,
+            match=options.match or "*",
+            remove_missing=options.remove_missing,
+            progress=told,
+        )
+    code = NOT_ALL if account.failed or account.unembedded else FINE
+    if options.json:
+        _line(out, {**asdict(account), "exit_code": code})
+    else:
+        _print(_of_account(account, quiet=options.quiet), out)
+    return code
+
+
+def _of_account(account: Account, *, quiet: bool) -> str:
+    text = str(account)
+    return "\n".join(text.splitlines()[1:]) if quiet else text
+
+
+def _search(rag: RAG, options: argparse.Namespace, out: TextIO) -> int:
+    where: dict[str, Any] = {}
+    for text in options.where:
+        _filter(text, where)
+    hits = rag.search(" ".join(options.words), options.limit, where=where)
+    for hit in hits:
+        if options.json:
+            _line(out, asdict(hit))
+        else:
+            _print(_shown(hit, full=options.full), out)
+    if not hits and not options.json:
+        said = "Nothing was found." if rag.stats().documents else "Nothing was found: there are no documents in here."
+        print(said, file=sys.stderr)
+    return FINE if hits else NOT_ALL
+
+
+def _shown(hit: Hit, *, full: bool) -> str:
+    text = hit.text if full else hit.snippet
+    return f"[{hit.mark}] {hit.place} ({hit.score:.2f})\n" + "".join(f"    {line}\n" for line in text.splitlines())
+
+
+def _stats(rag: RAG, options: argparse.Namespace, out: TextIO) -> int:
+    stats = rag.stats()
+    if options.json:
+        _line(out, {**asdict(stats), "sources": rag.sources()})
+        return FINE
+    _print(
+        f"bucket {stats.bucket}: {stats.documents:,} documents, {stats.passages:,} passages "
+        f"({stats.embedded:,} with a vector), {stats.characters:,} characters; {stats.bytes / 1e6:,.1f} MB on disk",
+        out,
+    )
+    return FINE
+
+
+def _remove(rag: RAG, options: argparse.Namespace, out: TextIO) -> int:
+    removed = rag.remove(options.words)
+    missing = [word for word in options.words if word not in removed]
+    if options.json:
+        _line(out, {"removed": removed, "missing": missing})
+    else:
+        _print("\n".join([*(f"removed: {s}" for s in removed), *(f"not there: {s}" for s in missing)]), out)
+    return NOT_ALL if missing else FINE
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Generator[Callable[[Progress], None] | None]:
+    """A bar on standard error, if that is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks = {"read": bar.add_task("reading", total=None)}
+
+        def told(progress: Progress) -> None:
+            if progress.phase not in tasks:
+                tasks[progress.phase] = bar.add_task("embedding", total=None)
+            bar.update(tasks[progress.phase], completed=progress.done, total=progress.total)
+
+        yield told
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise ConfigError(f"--metadata {text!r} is no KEY=VALUE.")
+    return key.strip(), _value(value)
+
+
+def _filter(text: str, where: dict[str, Any]) -> None:
+    """Take one filter into those that there are."""
+    found = _FILTER.fullmatch(text)
+    if found is None:
+        raise ConfigError(f'--where {text!r} is no filter: lang=en, "year>=2020" and tag=red,blue are.')
+    key, operator, value = found[1].strip(), found[2], found[3]
+    if operator == "=":
+        values: Any = [_value(part) for part in value.split(",")] if "," in value else _value(value)
+        condition = {"in": values}
+    else:
+        condition = {_OPERATORS[operator]: _value(value)}
+    where.setdefault(key, {}).update(condition)
+
+
+def _value(text: str) -> Any:
+    """A scalar in JSON, else the text itself."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text.strip()
+    return value if value is None or isinstance(value, str | int | float | bool) else text.strip()
+
+
+def _line(out: TextIO, data: dict[str, Any]) -> None:
+    print(json.dumps(data, ensure_ascii=False), file=out, flush=True)
+
+
+def _print(text: str, out: TextIO) -> None:
+    from toolsmith.cli._people import printable
+
+    if text:
+        print("\n".join(printable(line) for line in text.splitlines()), file=out)
