@@ -5,7 +5,8 @@ The rules, in the words of the documentation:
       "omit", or as {"omit": true} where the member could be that text. If its default is null, it is sent as null.
     - Claude and the local grammar: it is left out.
     - a mapping is a list of {key, value}; in a union with a list it is {"entries": [...]}.
-    - a tuple is an object with the members item_1, item_2, ...; a named tuple is one with its own names.
+    - a tuple is an object with the members item_1, item_2, ...; a named tuple is one with its own names, unless there
+      is another object in the union.
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ class Sender:
             lists = any(self._is_list(b) for b in branches)
             admitting = [b for b in branches if self._admits(b, value)]
             branch = next((b for b in admitting if fits(self._whole(b), value)), admitting[0])
-            for named in map(self._solid, branches if isinstance(value, list) else []):
+            objects = [b for b in map(self._solid, branches) if b.get("type") == "object"]
+            # Beside another object it could be taken for that one, and goes as a tuple.
+            for named in objects if isinstance(value, list) and len(objects) == 1 else []:
                 names: Schema = named.get("properties", {})
                 if names and list(names.values()) == self._solid(branch).get("prefixItems"):
                     return self._value(dict(zip(names, cast("list[Json]", value), strict=False)), named)

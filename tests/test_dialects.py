@@ -256,6 +256,21 @@ def test_a_named_tuple_is_sent_as_an_object_only(dialect: Dialect) -> None:
 
 
 @both
+@pytest.mark.parametrize(
+    "other",
+    [{"type": "object", "additionalProperties": {"type": "number"}}, POINT | {"required": ["x", "y"]}],
+    ids=["mapping", "model"],
+)
+def test_a_named_tuple_beside_another_object_is_sent_as_a_list(dialect: Dialect, other: Schema) -> None:
+    """As an object it could be taken for the other one when it comes back."""
+    members = list(POINT["properties"].values())
+    listed = {"type": "array", "prefixItems": members, "minItems": 1, "maxItems": 2}
+    sent = {"item_1": 1, "item_2": 2}
+    assert back(dialect, {"anyOf": [other, {"anyOf": [POINT, listed]}]}, sent) == {"p": [1, 2]}
+    assert back(dialect, {"anyOf": [other, POINT, listed]}, sent) == {"p": [1, 2]}
+
+
+@both
 def test_a_tagged_union_is_any_of_and_its_tag_is_required(dialect: Dialect) -> None:
     """oneOf is not taken; a tag with a default could be left out, and then nobody could tell the branches apart."""
     cat = args("lives", kind={"const": "cat", "type": "string", "default": "cat"}, lives={"type": "integer"})

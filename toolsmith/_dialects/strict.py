@@ -6,7 +6,7 @@ One pass over the normal form makes, for each schema, what stands on the wire an
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -272,12 +272,24 @@ class _Compiler:
         return self.wire(union([s for s, _ in made]), node, decoder)
 
     def _without_twins(self, branches: list[Node], path: str) -> list[Node]:
-        """A named tuple may be sent as an object or as a list: the object alone says all, and says the names."""
-        objects = [list(b.get("properties", {}).values()) for b in map(self.graph.solid, branches)]
-        kept = [b for b in branches if not (p := as_list(self.graph.solid(b).get("prefixItems"))) or p not in objects]
-        if len(kept) < len(branches):
-            self.lose(path, "is sent as an object, not also as a list", fatal=False)
-        return kept
+        """A named tuple may be sent as an object or as a list: the object alone says all, and says the names.
+
+        Beside another object it is the list: read back as an object, one could be taken for the other.
+        """
+        solid = [self.graph.solid(b) for b in branches]
+        named = [n for n in solid if (members := list(n.get("properties", {}).values())) and self._twin(members, solid)]
+        if not named:
+            return branches
+        if sum("object" in types_of(n) for n in solid) > len(named) or len(named) > 1:
+            self.lose(path, "is sent as a list, not also as an object", fatal=False)
+            return [b for b, n in zip(branches, solid, strict=True) if n not in named]
+        self.lose(path, "is sent as an object, not also as a list", fatal=False)
+        members = list(named[0]["properties"].values())
+        return [b for b, n in zip(branches, solid, strict=True) if n.get("prefixItems") != members]
+
+    @staticmethod
+    def _twin(members: list[Node], branches: Iterable[Node]) -> bool:
+        return any(b.get("prefixItems") == members for b in branches)
 
     def _is_list(self, branch: Node) -> bool:
         solid = self.graph.solid(branch)
