@@ -198,6 +198,64 @@ def test_what_a_service_does_not_take_is_told(wire: Wire, caplog: pytest.LogCapt
     assert repr(WORD) in told[0]
 
 
+BROAD = Image(png(3000, 1))
+"""Claude takes it among 20 images, and not among more."""
+
+
+def test_many_images_of_which_one_is_wide(wire: Wire) -> None:
+    """What came first stays, for a history only grows; the 21st is told in words, and the run goes on."""
+
+    @tool
+    def shots(count: int) -> list[Image]:
+        """Take screenshots."""
+        return [Image(png(n + 1)) for n in range(count)]
+
+    model = wire.model(call("shots", count=12), call("shots", count=12), say("Many."), say("One more?"))
+    agent = Agent(wire.provider(model), tools=[shots])
+    result = wire.run(agent, ["Look.", BROAD, Image(png(9000, 1))])
+    assert result.output == "Many."
+    shown = len(model.requests[-1].media)
+    assert shown == (20 if wire.api == "anthropic" else 26)
+    again = wire.run(agent, ["And this?", CHART], history=load_messages(dump_messages(result.messages)))
+    assert again.output == "One more?"
+    if wire.api == "anthropic":
+        assert "Image 8 cannot be shown to you: this conversation has no room for it" in model.requests[-1].raw.decode()
+        before = json.loads(model.requests[2].raw)["messages"]
+        assert json.loads(model.requests[3].raw)["messages"][: len(before)] == before
+
+
+def test_many_small_images(wire: Wire) -> None:
+    """25 of them are no trouble for anybody."""
+    model = wire.model(say("Many."))
+    wire.run(Agent(wire.provider(model)), ["Look.", *[CHART] * 25])
+    assert len(model.requests[0].media) == 25
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("claude-opus-5-5", 600), ("claude-haiku-4-5", 100), ("claude-opus-4-6", 600)]
+)
+def test_more_images_than_a_model_takes(name: str, most: int) -> None:
+    model = ScriptedModel([say("Many.")])
+    Agent(model.provider("anthropic", name)).run_sync(["Look.", *[CHART] * (most + 3)])
+    model.assert_exhausted()
+    assert len(model.requests[0].media) == most
+
+
+def test_more_bytes_than_a_request_takes() -> None:
+    """The service refuses 32 MB with a 413, from then on in each turn."""
+
+    @tool
+    def shot() -> Image:
+        """Take a screenshot."""
+        return Image(png(padding=7_000_000))
+
+    model = ScriptedModel([*[call("shot", {}) for _ in range(4)], say("Big.")])
+    result = Agent(model.provider("anthropic"), tools=[shot]).run_sync("Look.")
+    model.assert_exhausted()
+    assert result.output == "Big."
+    assert len(model.requests[-1].media) == 3
+
+
 def test_a_text_file_is_read_by_all(wire: Wire) -> None:
     """As a document where there is such a thing, else in words, between marks that name it."""
 

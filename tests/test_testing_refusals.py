@@ -246,12 +246,12 @@ RIGHT: dict[Api, list[Body]] = {
 }
 
 
-def seen(part: Body) -> Callable[[Body], None]:
+def seen(*parts: Body) -> Callable[[Body], None]:
     """A change: the user shows this, in the first message of a conversation."""
 
     def change(body: Body) -> None:
         key = "input" if "input" in body else "messages"
-        body[key] = [{"role": "user", "content": [part]}]
+        body[key] = [{"role": "user", "content": list(parts)}]
 
     return change
 
@@ -320,6 +320,9 @@ CLAUDE: list[tuple[str, Callable[[Body], None]]] = [
     ("media", seen({"type": "document", "source": {"type": "text", "media_type": "text/csv", "data": "x"}})),
     ("media", seen({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": " "}})),
     ("media", put("messages", 2, "content", 0, "content", value=[source(media_type="image/gif")])),
+    ("media-room", seen(*[source(data=base64.b64encode(png(2001, 1)).decode())] * 21)),
+    ("media-room", seen(*[source()] * 601)),
+    ("request-size", seen({"type": "text", "text": "x" * 33 * 2**20})),
     ("error-result", lambda body: body["messages"][2]["content"][0].update(is_error=True, content=[source()])),
     ("call-id-unique", one_id("messages", 1, "content")),
     ("result-first", lambda body: body["messages"][2]["content"].insert(0, {"type": "text", "text": "So:"})),
@@ -482,7 +485,7 @@ def test_a_rule_refuses(api: Api, name: str, change: Callable[[Body], None]) -> 
     assert [refusal.rule.name for refusal in model.refusals] == [name]
     assert 400 <= status < 500
     error = answer["error"]
-    assert error["type"] == "invalid_request_error"
+    assert error["type"] == ("request_too_large" if status == 413 else "invalid_request_error")
     assert error["message"]
     assert (answer.get("type") == "error") == (api == "anthropic")
     if api != "anthropic":

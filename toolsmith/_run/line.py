@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from toolsmith._callids import another_id
 from toolsmith._feedback import speaks
 from toolsmith._run.hosting import share
+from toolsmith._run.room import Ceiling, Room
 from toolsmith.errors import ErrorCategory, ProviderError
 from toolsmith.events import (
     Delta,
@@ -131,6 +132,7 @@ class Line:
     _offer: Offer | None = None
     _answered: bool = False
     _read: Any = None
+    _room: Room = field(default_factory=lambda: Room(Ceiling(), ""))
     _ids: set[str] = field(default_factory=set[str])  # of the calls in the first `_seen` messages of the history
     _seen: int = 0
 
@@ -191,6 +193,8 @@ class Line:
         talk.offered = self._offer.offered
         # The history is encoded after this, and anew where the offer is made anew.
         self._encoded.clear()
+        self._room = Room(provider.ceiling, provider.name)
+        self._room.taken(len(self.instructions) + len(self._offer.tools))
         self._read = blake2b(digest_size=16)
         for part in (provider.name.encode(), self.instructions.encode(), self._offer.tools):
             self._read.update(len(part).to_bytes(8) + part)
@@ -206,7 +210,8 @@ class Line:
         native = message.native
         if native is not None and native.api == self.provider.api and native.prefix != self._read.hexdigest():
             message = replace(message, native=self.provider.unbound(native))
-        item = self.provider.encode_message(message)
+        item = self.provider.encode_message(self._room.fit(message, self.conversation.feedback))
+        self._room.taken(len(item))
         self._read.update(item)
         return item
 

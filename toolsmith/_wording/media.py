@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 if TYPE_CHECKING:
     from toolsmith.media import Media
 
-Why = Literal["none", "kind", "size", "pixels", "url"]
+Why = Literal["none", "kind", "size", "pixels", "url", "room"]
 """Why a service cannot be given something: it takes no images and files at all; none of this kind; it is too large; too
-wide or too high; it stands at an address that the service does not fetch."""
+wide or too high; it stands at an address that the service does not fetch; the conversation holds as much as fits into a
+request."""
 
 REASONS: Final[Mapping[Why, str]] = {
     "none": "only text can be shown here",
@@ -22,6 +23,7 @@ REASONS: Final[Mapping[Why, str]] = {
     "size": "it is too large",
     "pixels": "it is too wide or too high",
     "url": "its address cannot be opened here",
+    "room": "this conversation has no room for it any more",
 }
 
 

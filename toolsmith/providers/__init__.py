@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from toolsmith.errors import ConfigError
 
 if TYPE_CHECKING:
+    from toolsmith._run.room import Ceiling
     from toolsmith.dialects import Offered, Service
     from toolsmith.events import Delta
     from toolsmith.messages import HostedTool, Message, Native, Reply, Request
@@ -71,6 +72,11 @@ class Provider(Protocol):
 
     def hosts(self, tool: HostedTool) -> bool:
         """Whether the service has this tool, for this model and with all that is wanted of it."""
+        ...
+
+    @property
+    def ceiling(self) -> Ceiling:
+        """How much of images, files and bytes one request may hold."""
         ...
 
     def encode_tools(self, tools: Sequence[Offered], hosted: Sequence[HostedTool] = ()) -> bytes:

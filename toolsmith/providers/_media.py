@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import base64
 import logging
+import re
 from typing import Any
 
 from toolsmith._feedback import speaking
+from toolsmith._run.room import Ceiling
 from toolsmith._wording.media import Why
 from toolsmith.media import IMAGE_TYPES, File, Image, Media
 
@@ -18,6 +20,9 @@ log = logging.getLogger("toolsmith")
 _told: set[tuple[str, str]] = set()
 
 _MIB = 2**20
+_PIXELS = 8000
+_NOT_LONG = re.compile(r"claude-(?:3-|[a-z]+-4(?:-[015])?(?!\d)(?!-\d(?!\d)))")
+"""Claude models with a context of 200,000 tokens, which take fewer images than the others."""
 _PDF = "application/pdf"
 # What OpenAI reads itself, beside PDF. Of other texts it takes the words alone, so they are sent as words.
 _READ_BY_OPENAI = frozenset(
@@ -53,6 +58,31 @@ def unshown(provider: str, media: Media, why: Why, takes: str, number: int = 0) 
 def base64_size(data: bytes) -> int:
     """Bytes that this takes in base64, which is what services count."""
     return (len(data) + 2) // 3 * 4
+
+
+def claude_ceiling(model: str, *, cloud: bool) -> Ceiling:
+    """What one request of the Messages API may hold (docs: Vision, API overview).
+
+    32 MB, less what its other parts may need; on the clouds as little as 20. Images of more than 2,000 pixels only
+    where there are at most 20.
+    """
+    size = (19 if cloud else 31) * _MIB
+    return Ceiling(
+        images=100 if _NOT_LONG.search(model) else 600,
+        many=20,
+        many_pixels=2000,
+        size=size,
+        pixels=_PIXELS,
+        image_size=_image_size(cloud=cloud),
+    )
+
+
+def _image_size(*, cloud: bool) -> int:
+    return (5 if cloud else 10) * _MIB
+
+
+OPENAI_CEILING = Ceiling(images=1500, size=500 * 10**6)
+"""Of OpenAI's own service (docs: Images and vision: 512 MB in all); of other servers nothing is known."""
 
 
 def data_url(media: Media) -> str:
@@ -100,12 +130,12 @@ def claude_block(media: Media, provider: str, *, cloud: bool, number: int = 0) -
         return _claude("url", media, url=media.url)
     data = media.data or b""
     if isinstance(media, Image):
-        most = (5 if cloud else 10) * _MIB
+        most = _image_size(cloud=cloud)
         if media.media_type not in IMAGE_TYPES:
             return no("kind", "Claude takes PNG, JPEG, GIF and WebP images")
         if base64_size(data) > most:
             return no("size", f"an image may have {most:,} bytes in base64; make it smaller")
-        if max(media.pixels or (0, 0)) > 8000:
+        if max(media.pixels or (0, 0)) > _PIXELS:
             return no("pixels", "an image may be 8,000 pixels wide and high; make it smaller")
         return _claude("base64", media, media_type=media.media_type, data=_base64(media))
     if media.media_type == _PDF:

@@ -21,10 +21,11 @@ from toolsmith.messages import HostedTool, Message, Native, Part, Refusal, Reply
 from toolsmith.providers._anthropic_answers import MessageStream, read_message
 from toolsmith.providers._hosted import claude_tool
 from toolsmith.providers._http import SDKCarrier
-from toolsmith.providers._media import claude_block
+from toolsmith.providers._media import claude_block, claude_ceiling
 from toolsmith.providers._wire import HEADERS, check_settings, dump, joined, num, obj, replayable_arguments, wire_id
 
 if TYPE_CHECKING:
+    from toolsmith._run.room import Ceiling
     from toolsmith.dialects import Offered, Service
     from toolsmith.providers import ModelSettings
 
@@ -133,6 +134,11 @@ class AnthropicMessages(SDKCarrier):
     def hosts(self, tool: HostedTool) -> bool:
         """Web search, on Anthropic's own service; the clouds have other versions of it, or none."""
         return tool.insisted or (self._is_sdks_own and self._is_at(".anthropic.com", "ANTHROPIC_BASE_URL"))
+
+    @property
+    def ceiling(self) -> Ceiling:
+        """Images and bytes of one request."""
+        return claude_ceiling(self.model, cloud=not self._is_sdks_own)
 
     def encode_tools(self, tools: Sequence[Offered], hosted: Sequence[HostedTool] = ()) -> bytes:
         """The tool list, as JSON; b"" for none."""

@@ -34,6 +34,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
+from toolsmith._run.room import Ceiling
 from toolsmith.errors import ConfigError, ProviderError
 from toolsmith.events import Delta, TextDelta, ToolArgumentsDelta, ToolCallStarted
 from toolsmith.messages import HostedTool, Message, Native, Part, Reply, Request, Stop, Text, ToolCall, Usage
@@ -87,6 +88,11 @@ class LocalModel:
     def hosts(self, tool: HostedTool) -> bool:
         """None: everything happens on this machine."""
         return False
+
+    @property
+    def ceiling(self) -> Ceiling:
+        """This model is shown words alone."""
+        return Ceiling()
 
     def encode_tools(self, tools: Sequence[Offered], hosted: Sequence[HostedTool] = ()) -> bytes:
         """The tools with their schemas, as JSON."""

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from toolsmith._dialects.tool_dicts import for_chat
 from toolsmith._feedback import speaking
+from toolsmith._run.room import Ceiling
 from toolsmith.media import File, Image, Media
 from toolsmith.messages import HostedTool, Message, Native, Refusal, Reply, Request, Text, ToolCall, ToolOutput
 from toolsmith.providers._chat_answers import read_completion, server_id
 from toolsmith.providers._chat_stream import ChatStream
-from toolsmith.providers._media import Shown, chat_part
+from toolsmith.providers._media import OPENAI_CEILING, Shown, chat_part
 from toolsmith.providers._openai import OpenAICarrier
 from toolsmith.providers._wire import HEADERS, check_settings, dump, joined, obj, replayable_arguments
 
@@ -95,6 +96,11 @@ class OpenAIChat(OpenAICarrier):
     def hosts(self, tool: HostedTool) -> bool:
         """None: on this API only models made for it search, and always."""
         return False
+
+    @property
+    def ceiling(self) -> Ceiling:
+        """Images and bytes of one request; nothing is known of other servers than OpenAI's."""
+        return OPENAI_CEILING if self._is_openai else Ceiling()
 
     def encode_tools(self, tools: Sequence[Offered], hosted: Sequence[HostedTool] = ()) -> bytes:
         """The tool list, as JSON; b"" for none."""

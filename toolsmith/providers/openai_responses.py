@@ -14,10 +14,11 @@ from pydantic_core import from_json
 
 from toolsmith._dialects.tool_dicts import for_responses
 from toolsmith._feedback import speaking
+from toolsmith._run.room import Ceiling
 from toolsmith.media import File, Image, Media
 from toolsmith.messages import HostedTool, Message, Native, Part, Refusal, Reply, Request, Text, ToolCall, ToolOutput
 from toolsmith.providers._hosted import responses_tool
-from toolsmith.providers._media import responses_part
+from toolsmith.providers._media import OPENAI_CEILING, responses_part
 from toolsmith.providers._openai import OpenAICarrier
 from toolsmith.providers._responses_answers import ResponseStream, read_response
 from toolsmith.providers._wire import HEADERS, check_settings, dump, joined, obj, wire_id
@@ -96,6 +97,11 @@ class OpenAIResponses(OpenAICarrier):
     def hosts(self, tool: HostedTool) -> bool:
         """Web search, on OpenAI's own service; it has no list of sites to leave out."""
         return not tool.blocked_domains and (tool.insisted or self._is_at(".openai.com", "OPENAI_BASE_URL"))
+
+    @property
+    def ceiling(self) -> Ceiling:
+        """Images and bytes of one request; nothing is known of other servers than OpenAI's."""
+        return OPENAI_CEILING if self._is_openai else Ceiling()
 
     def encode_tools(self, tools: Sequence[Offered], hosted: Sequence[HostedTool] = ()) -> bytes:
         """The tool list, as JSON; b"" for none."""

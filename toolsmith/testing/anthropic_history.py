@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from toolsmith.testing.binding import BINDING_MODELS, Conversation, blocks_of, named_like, places, thought_tail
 from toolsmith.testing.hosted import claude_search_result
-from toolsmith.testing.media_rules import claude_error_result, claude_media
+from toolsmith.testing.media_rules import claude_error_result, claude_media, claude_media_room, claude_request_size
 from toolsmith.testing.recorded import Recorded, dicts, inside
 from toolsmith.testing.rules import CALL_ID, NAME, No, Rule, repeated, rule, unknown_keys
 
@@ -314,6 +314,8 @@ HISTORY_RULES: tuple[Rule, ...] = (
     empty_content,
     block,
     claude_media,
+    claude_media_room,
+    claude_request_size,
     claude_error_result,
     claude_search_result,
     call_id_unique,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,6 +21,8 @@ from toolsmith.testing.script import Api
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _MOST = 10_485_760
 _WIDEST = 8000
+_MANY = 20
+_MANY_WIDEST = 2000
 _EXAMPLE = "data:image/png;base64,aW1nIGJ5dGVzIGhlcmU="
 
 
@@ -41,10 +44,10 @@ def _kind(data: bytes) -> str | None:
     return "image/webp" if data[:4] + data[8:12] == b"RIFFWEBP" else None
 
 
-def _too_wide(data: bytes) -> bool:
+def _too_wide(data: bytes, most: int = _WIDEST) -> bool:
     """Of a PNG; other kinds are not looked into."""
     sides = (data[16:20], data[20:24]) if _kind(data) == "image/png" else ()
-    return any(int.from_bytes(side, "big") > _WIDEST for side in sides)
+    return any(int.from_bytes(side, "big") > most for side in sides)
 
 
 # ---- Claude
@@ -122,6 +125,31 @@ def _claude_pdf(source: Any) -> str | None:
         return ".base64.media_type: Input should be 'application/pdf'"
     data = _bytes(source.get("data"))
     return None if data is not None and b"%PDF-" in data[:1024] else ".base64.data: The PDF specified was not valid."
+
+
+@rule(
+    "anthropic",
+    "media-room",
+    "More than 600 images (100 with a context of 200,000 tokens), or more than 20 with one over 2,000 pixels.",
+    source="docs: Vision",
+)
+def claude_media_room(request: Recorded) -> No | None:
+    images = [block for _, block in _claude_blocks(request) if block["type"] == "image"]
+    most = 100 if re.search(r"claude-(3|[a-z]+-4-[015]\b|[a-z]+-4-\d{8})", request.model) else 600
+    if len(images) > most:
+        return No(message=f"Too much media: {len(images)} images > {most}")
+    wide = any(_too_wide(_bytes(inside(b, "source", "data")) or b"", _MANY_WIDEST) for b in images)
+    if len(images) > _MANY and wide:
+        words = "At least one of the image dimensions exceed max allowed size for many-image requests"
+        return No(message=f"{words}: {_MANY_WIDEST} pixels")
+    return None
+
+
+@rule("anthropic", "request-size", "A request of more than 32 MB.", source="docs: Errors")
+def claude_request_size(request: Recorded) -> No | None:
+    if len(request.raw) <= 32 * 2**20:
+        return None
+    return No(message="Request exceeds the maximum size", status=413, type="request_too_large")
 
 
 @rule(
