@@ -207,7 +207,7 @@ def test_it_is_left_to_the_service_only_where_that_is_known(model: str, monkeypa
 
 
 def test_the_clouds_search_only_if_the_developer_says_so() -> None:
-    from anthropic import AnthropicBedrock
+    from anthropic.lib.bedrock import AnthropicBedrock
     from openai import AzureOpenAI
 
     from toolsmith.providers.anthropic import AnthropicMessages
@@ -363,7 +363,7 @@ def test_citations_are_stored_with_the_history() -> None:
 
 def test_positions_of_citations_lie_within_the_text() -> None:
     """Whatever the service counts in."""
-    words = {"type": "output_text", "text": "short", "annotations": [], "logprobs": []}
+    words: dict[str, Any] = {"type": "output_text", "text": "short", "logprobs": []}
     for start, end in ((3, 900), (-4, 2), (4, 1), ("x", None)):
         words["annotations"] = [
             {"type": "url_citation", "url": "https://a.example", "title": "A", "start_index": start, "end_index": end},
@@ -410,12 +410,12 @@ def test_results_without_their_search_are_refused() -> None:
     model = ScriptedModel([turn(FOUND, say("Yes."))])
     Agent(model.provider("anthropic"), tools=[WebSearch()]).run_sync("When?")
     body = {**model.requests[0].body}
-    found = {
+    found: dict[str, Any] = {
         "type": "web_search_tool_result",
         "tool_use_id": "srvtoolu_1",
         "content": [{"type": "web_search_result", "url": "https://a.example", "title": "A", "encrypted_content": "x"}],
     }
-    asked = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+    asked: dict[str, Any] = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
     more = {"role": "user", "content": "And?"}
     for blocks in ([found], [asked, found]):
         body["messages"] = [*body["messages"][:1], {"role": "assistant", "content": blocks}, more]

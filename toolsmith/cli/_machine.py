@@ -145,10 +145,8 @@ def _content(event: Event) -> dict[str, Any] | None:
             return {"turn": turn, "stop": reply.stop, "text": reply.message.text, "usage": asdict(reply.usage)}
         case RequestRetried(model, error, attempt, wait):
             return {"model": model, "error": str(error), "attempt": attempt, "wait": wait}
-        case ToolLeftOut(model, tool):
-            return {"model": model, "tool": tool}
-        case StrictDemoted(model, tools):
-            return {"model": model, "tools": tools}
+        case ToolLeftOut() | StrictDemoted():
+            return asdict(event)
         case ModelSwitched(failed, model, error):
             return {"failed": failed, "model": model, "error": str(error)}
         case LimitReached(limit, _):

@@ -181,7 +181,7 @@ def claude_citations(part: Say) -> dict[str, Any]:
     return {"citations": cited} if cited else {}
 
 
-def annotations(part: Say) -> list[Mapping[str, Any]]:
+def url_annotations(part: Say) -> list[Mapping[str, Any]]:
     """The `annotations` of an output text, each about all of it."""
     end = len(part.text)
     return [

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from toolsmith.testing.binding import encrypt, reasons_by_default
-from toolsmith.testing.hosted import annotations, responses_item
+from toolsmith.testing.hosted import responses_item, url_annotations
 from toolsmith.testing.recorded import dumps, pieces
 from toolsmith.testing.script import Block, Call, Refuse, Say, ScriptError, Search, Think
 from toolsmith.testing.speech import Voice
@@ -68,7 +68,7 @@ def _items(voice: Voice) -> list[dict[str, Any]]:
                 reasoned = REASONED
                 found.append(_reasoning(voice.ids.new("rs_"), part))
             case Say():
-                cited = annotations(part)
+                cited = url_annotations(part)
                 content: dict[str, Any] = {
                     "type": "output_text",
                     "text": part.text,
