@@ -193,7 +193,7 @@ class ToolRegistry:
 
 
 def check_names(tools: ToolRegistry, groups: Collection[str]) -> None:
-    """See that what remedies and limits name is there.
+    """See that what remedies, limits and `untrusted_in` name is there.
 
     Args:
         tools: what an agent has.
@@ -216,6 +216,15 @@ def check_names(tools: ToolRegistry, groups: Collection[str]) -> None:
                 f"Limits(groups=...) bounds the group {name!r}, and no tool of this agent is in it.{guess} "
                 f"Put tools into it with @tool(group={name!r})."
             )
+    for entry in tools:
+        if entry.options.untrusted_in:
+            known = entry.spec.schema["properties"]
+            problems += [
+                f"{entry.origin}: {entry.name!r}: untrusted_in names {name!r}, which is no parameter of it. "
+                f"These are: {', '.join(known)}."
+                for name in entry.options.untrusted_in
+                if name not in known
+            ]
     if problems:
         raise DefinitionError(problems)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, cast, get_args
 
 if TYPE_CHECKING:
     from toolsmith.approvals import PendingCall
@@ -37,6 +37,8 @@ class ToolOptions:
         read_only: short for effect="read", and True where that is given.
         untrusted: what it gives was written by others, as web pages and mails are. The model is shown it between
             fences, as data; see `Agent(untrusted=...)`.
+        untrusted_in: parameters of a tool with effect="write" that such text may get into unasked: what only names
+            something, such as the id of a mail to be archived.
         requires_approval: a person decides about each call (see `toolsmith.approvals`), or about those for which this
             function of a `PendingCall` gives True.
         on_error: what the model is told of exceptions that are foreseen (see `toolsmith.remedies`).
@@ -55,6 +57,7 @@ class ToolOptions:
     effect: Effect | None = None
     read_only: bool = False
     untrusted: bool = False
+    untrusted_in: Collection[str] = ()
     requires_approval: bool | Callable[[PendingCall], bool] = False
     on_error: OnError | None = None
     max_result_size: int | None = None
@@ -81,6 +84,7 @@ class Options(TypedDict, total=False):
     effect: Effect | None
     read_only: bool
     untrusted: bool
+    untrusted_in: Collection[str]
     requires_approval: bool | Callable[[PendingCall], bool]
     on_error: OnError | None
     max_result_size: int | None
@@ -164,6 +168,7 @@ def option_problems(options: dict[str, Any]) -> list[str]:
         found.append(f"effect={effect!r}: give {' or '.join(map(repr, _EFFECTS))}, or None.")
     elif effect == "write" and options.get("read_only"):
         found.append("effect='write' and read_only=True contradict each other: leave one of them out.")
+    found += _untrusted_in_problems(options)
     size = options.get("max_result_size")
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < LEAST_SIZE):
         found.append(
@@ -183,3 +188,14 @@ def option_problems(options: dict[str, Any]) -> list[str]:
         if name in options and not isinstance(options[name], bool)
     ]
     return found
+
+
+def _untrusted_in_problems(options: dict[str, Any]) -> list[str]:
+    names: object = options.get("untrusted_in", ())
+    if isinstance(names, str):
+        return [f"untrusted_in={names!r}: give a list, ({names!r},)."]
+    if not isinstance(names, Collection) or not all(isinstance(n, str) for n in cast("Collection[object]", names)):
+        return [f"untrusted_in={names!r}: give the names of parameters."]
+    if names and options.get("effect") != "write":
+        return ["untrusted_in is for tools with effect='write'; of others all parameters take such text."]
+    return []

@@ -203,7 +203,8 @@ def watched(
             left.append(job)
             continue
         call = approvals.shown(job, talk.offered.get(job.tool.name))
-        spans = talk.watch.spans(call.arguments, talk.history, talk.tools)
+        looked_at = {n: v for n, v in call.arguments.items() if n not in job.tool.options.untrusted_in}
+        spans = talk.watch.spans(looked_at, talk.history, talk.tools)
         if spans and writes and talk.emit is not None:
             talk.emit(UntrustedFlow(job.call, spans, policy))
         if spans and writes and policy == "deny":
