@@ -40,6 +40,11 @@ class FakeService:
         self._process: subprocess.Popen[str] | None = None
         self.port = 0
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     def url(self, api: str) -> str:
         """The base URL for the SDK client of that API."""
         return f"http://127.0.0.1:{self.port}" + ("" if api == "anthropic" else "/v1")

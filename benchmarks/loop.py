@@ -3,9 +3,8 @@
     python benchmarks/loop.py [--rounds 3] [--api anthropic ...] [--only "10 turns" ...] [--json]
 
 Both loops run in this process and take turns, against `fake_service` in a process of its own, with the same function
-and the same answers; each figure is the median of the rounds. The hand-written loop is what the SDKs' documentation
-shows: `create(...)` with the history as a list of dicts, arguments through pydantic, calls of a turn by
-`asyncio.gather`.
+and the same answers; each figure is the median of the rounds. The hand-written loop is `by_hand`. A quick look while
+one works on something; `run.py` is the whole comparison.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ import gc
 import json
 import resource
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from statistics import median
-from typing import Any, cast
 
+import by_hand
 from fake_service import APIS, FakeService
+from pydantic import TypeAdapter
 
 from toolsmith import Agent, ModelSettings, tool
 
@@ -40,170 +39,13 @@ async def lookup(key: str, number: int, note: str = "") -> str:
     return RESULT
 
 
-# ---- the loop by hand
+BY_HAND = {"anthropic": by_hand.MessagesByHand, "openai": by_hand.ResponsesByHand, "openai-chat": by_hand.ChatByHand}
 
 
-class ByHand(ABC):
-    """A loop on an SDK's own client."""
-
-    def __init__(self, url: str) -> None:
-        from pydantic import TypeAdapter
-
-        adapter = TypeAdapter(lookup)
-        self.schema = adapter.json_schema()
-        self._validate = adapter.validator.validate_json
-        self.client = self.made(url)
-
-    @abstractmethod
-    def made(self, url: str) -> Any:
-        """The SDK's client."""
-
-    @abstractmethod
-    async def turn(self, history: list[Any]) -> tuple[str, list[tuple[str, str]]]:
-        """Ask once; the words, or the ids and arguments of calls. Puts the answer into the history."""
-
-    @abstractmethod
-    async def streamed_turn(self, history: list[Any]) -> tuple[str, list[tuple[str, str]]]:
-        """The same, of a stream."""
-
-    @abstractmethod
-    def add(self, history: list[Any], results: Sequence[tuple[str, str]]) -> None:
-        """Put results into the history."""
-
-    async def run(self, prompt: str, *, stream: bool) -> str:
-        history: list[Any] = [{"role": "user", "content": prompt}]
-        ask = self.streamed_turn if stream else self.turn
-        while True:
-            words, calls = await ask(history)
-            if not calls:
-                return words
-            made = [cast("Awaitable[str]", self._validate(arguments)) for _, arguments in calls]
-            results = [await made[0]] if len(made) == 1 else await asyncio.gather(*made)
-            self.add(history, [(call[0], result) for call, result in zip(calls, results, strict=True)])
-
-
-class OpenAIByHand(ByHand):
-    def made(self, url: str) -> Any:
-        from openai import AsyncOpenAI
-
-        return AsyncOpenAI(base_url=url, api_key="k", max_retries=0)
-
-
-class ChatByHand(OpenAIByHand):
-    @property
-    def _asked(self) -> dict[str, Any]:
-        function = {"name": "lookup", "description": lookup.__doc__, "parameters": self.schema}
-        return {"model": "m", "tools": [{"type": "function", "function": function}]}
-
-    async def turn(self, history: list[Any]) -> tuple[str, list[tuple[str, str]]]:
-        answer = await self.client.chat.completions.create(messages=history, **self._asked)
-        message = answer.choices[0].message
-        calls = [(c.id, c.function.arguments) for c in message.tool_calls or ()]
-        self._keep(history, message.content, calls)
-        return message.content or "", calls
-
-    async def streamed_turn(self, history: list[Any]) -> tuple[str, list[tuple[str, str]]]:
-        more = {"stream": True, "stream_options": {"include_usage": True}}
-        words: list[str] = []
-        made: dict[int, tuple[str, list[str]]] = {}
-        async for chunk in await self.client.chat.completions.create(messages=history, **self._asked, **more):
-            if not chunk.choices:
-                continue
-            delta = chunk.choices[0].delta
-            if delta.content:
-                words.append(delta.content)
-            for piece in delta.tool_calls or ():
-                _, pieces = made.setdefault(piece.index, (piece.id, []))
-                pieces.append(piece.function.arguments or "")
-        calls = [(label, "".join(pieces)) for label, pieces in made.values()]
-        self._keep(history, "".join(words), calls)
-        return "".join(words), calls
-
-    def _keep(self, history: list[Any], words: str | None, calls: Sequence[tuple[str, str]]) -> None:
-        entries = [{"id": i, "type": "function", "function": {"name": "lookup", "arguments": a}} for i, a in calls]
-        history.append({"role": "assistant", "content": words, **({"tool_calls": entries} if entries else {})})
-
-    def add(self, history: list[Any], results: Sequence[tuple[str, str]]) -> None:
-        history += [{"role": "tool", "tool_call_id": label, "content": text} for label, text in results]
-
-
-class ResponsesByHand(OpenAIByHand):
-    @property
-    def _asked(self) -> dict[str, Any]:
-        made = {"type": "function", "name": "lookup", "description": lookup.__doc__, "parameters": self.schema}
-        return {"model": "m", "tools": [{**made, "strict": False}]}
-
-    async def turn(self, history: list[Any]) -> tuple[str, list[tuple[str, str]]]:
-        answer = await self.client.responses.create(input=history, **self._asked)
-        return answer.output_text, self._keep(history, answer.output)
-
-    async def streamed_turn(self, history: list[Any]) -> tuple[str, list[tuple[str, str]]]:
-        words: list[str] = []
-        items: list[Any] = []
-        async for event in await self.client.responses.create(input=history, stream=True, **self._asked):
-            if event.type == "response.output_text.delta":
-                words.append(event.delta)
-            elif event.type == "response.output_item.done":
-                items.append(event.item)
-        return "".join(words), self._keep(history, items)
-
-    def _keep(self, history: list[Any], items: Sequence[Any]) -> list[tuple[str, str]]:
-        calls = [item for item in items if item.type == "function_call"]
-        history += [
-            {"type": "function_call", "call_id": c.call_id, "name": c.name, "arguments": c.arguments} for c in calls
-        ]
-        return [(c.call_id, c.arguments) for c in calls]
-
-    def add(self, history: list[Any], results: Sequence[tuple[str, str]]) -> None:
-        history += [{"type": "function_call_output", "call_id": label, "output": text} for label, text in results]
-
-
-class MessagesByHand(ByHand):
-    def made(self, url: str) -> Any:
-        from anthropic import AsyncAnthropic
-
-        return AsyncAnthropic(base_url=url, api_key="k", max_retries=0)
-
-    @property
-    def _asked(self) -> dict[str, Any]:
-        made = {"name": "lookup", "description": lookup.__doc__, "input_schema": self.schema}
-        return {"model": "m", "max_tokens": 4096, "tools": [made]}
-
-    async def turn(self, history: list[Any]) -> tuple[str, list[tuple[str, str]]]:
-        answer = await self.client.messages.create(messages=history, **self._asked)
-        words = "".join(b.text for b in answer.content if b.type == "text")
-        uses = [(b.id, b.input) for b in answer.content if b.type == "tool_use"]
-        return words, self._keep(history, words, uses)
-
-    async def streamed_turn(self, history: list[Any]) -> tuple[str, list[tuple[str, str]]]:
-        words: list[str] = []
-        made: dict[int, tuple[str, list[str]]] = {}
-        async for event in await self.client.messages.create(messages=history, stream=True, **self._asked):
-            if event.type == "content_block_start" and event.content_block.type == "tool_use":
-                made[event.index] = (event.content_block.id, [])
-            elif event.type == "content_block_delta" and event.delta.type == "text_delta":
-                words.append(event.delta.text)
-            elif event.type == "content_block_delta" and event.delta.type == "input_json_delta":
-                made[event.index][1].append(event.delta.partial_json)
-        uses = [(label, json.loads("".join(pieces))) for label, pieces in made.values()]
-        return "".join(words), self._keep(history, "".join(words), uses)
-
-    def _keep(self, history: list[Any], words: str, uses: Sequence[tuple[str, Any]]) -> list[tuple[str, str]]:
-        blocks: list[Any] = [{"type": "text", "text": words}] if words else []
-        blocks += [{"type": "tool_use", "id": label, "name": "lookup", "input": given} for label, given in uses]
-        history.append({"role": "assistant", "content": blocks})
-        return [(label, json.dumps(given)) for label, given in uses]
-
-    def add(self, history: list[Any], results: Sequence[tuple[str, str]]) -> None:
-        blocks = [{"type": "tool_result", "tool_use_id": label, "content": text} for label, text in results]
-        history.append({"role": "user", "content": blocks})
-
-
-BY_HAND: dict[str, type[ByHand]] = {
-    "anthropic": MessagesByHand,
-    "openai": ResponsesByHand,
-    "openai-chat": ChatByHand,
-}
+def hand_written(api: str, url: str) -> by_hand.ByHand:
+    """The loop by hand with `lookup`."""
+    adapter = TypeAdapter(lookup)
+    return BY_HAND[api](url, [(lookup, adapter.validator, adapter.json_schema(), lookup.__doc__ or "")])
 
 
 class Ours:
@@ -299,16 +141,16 @@ async def measured(service: FakeService, options: argparse.Namespace) -> dict[st
     """Case -> API -> seconds by hand, and ours."""
     found: dict[str, dict[str, tuple[float, float]]] = {}
     for api in options.api:
-        by_hand, ours = BY_HAND[api](service.url(api)), Ours(api, service.url(api))
-        for made in (by_hand, ours):
+        hand, ours = hand_written(api, service.url(api)), Ours(api, service.url(api))
+        for made in (hand, ours):
             for stream in (False, True):
                 await made.run("PLAN turns=2 calls=2 deltas=3 size=0", stream=stream)
         for name, case in CASES.items():
             if name not in options.only if options.only else case.at_once > options.at_once:
                 continue
-            rounds = [(await measure(by_hand.run, case), await measure(ours.run, case)) for _ in range(options.rounds)]
+            rounds = [(await measure(hand.run, case), await measure(ours.run, case)) for _ in range(options.rounds)]
             found.setdefault(name, {})[api] = (median(r[0] for r in rounds), median(r[1] for r in rounds))
-        await by_hand.client.close()
+        await hand.client.close()
     return found
 
 

@@ -1,0 +1,19 @@
+"""One module for each side of the benchmark; `run.py` measures them, each in an environment of its own.
+
+    INSTALL = ["name", ...]           # for pip
+    DISTS = ["name", ...]             # whose versions are written down
+    IMPORT = "from name import Agent, tool"      # as a user writes it; "" for none
+    WIRES = ("chat", "resp", "ant")   # the APIs that it speaks
+
+    def derive(fn): ...               # all that its decorator does, until the schema is there; or None
+    def caller(fn): ...               # gives call(text) -> text, sync or async: the tool object's own way; or None
+
+    class Session:                    # an agent and its client; made before the clock runs
+        def __init__(self, wire, base, fns): ...
+        async def run(self, prompt, turns) -> str: ...                  # the final text
+        async def stream(self, prompt, turns) -> tuple[str, int]: ...   # and how many pieces came
+        def fork(self): ...           # optional: a conversation of its own, on the same client
+
+What belongs to the side is imported inside the functions, so that the start of a program is measured as it is. No side
+retries, since the service does not fail; otherwise each is used as its documentation shows.
+"""

@@ -1,0 +1,12 @@
+"""toolsmith as `pip install` makes it, without the extra `aiohttp`."""
+
+from __future__ import annotations
+
+from peers import toolsmith
+from peers.toolsmith import Session, caller, derive, full_road
+
+__all__ = ["DISTS", "IMPORT", "INSTALL", "WIRES", "Session", "caller", "derive", "full_road"]
+
+INSTALL = [str(toolsmith.PROJECT)]
+DISTS = [name for name in toolsmith.DISTS if name != "aiohttp"]
+IMPORT, WIRES = toolsmith.IMPORT, toolsmith.WIRES
