@@ -128,6 +128,17 @@ def log_file(lines: int = 200) -> str:
 
 
 @tool
+def guests() -> dict[str, Any]:
+    """Gives back much data."""
+    names = ["Kari", "Ola", "Ingrid", "Lars"]
+    return {
+        "hotel": {"name": "Hotel Oslo", "rooms": 40},
+        "guests": [{"name": names[i % 4], "room": 100 + i} for i in range(200)],
+        "notes": ["The lift is out of order. " * 20],
+    }
+
+
+@tool
 def slow_report() -> Any:
     """Reports, and goes on."""
     yield "begun"
@@ -145,7 +156,7 @@ _RED_DOT = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
 TOOLS = [search_hotels, plan_route, book_room, create_account]
-OTHERS = [price_of, averages, lock, screenshot, fails, photo, broken_name, log_file, slow_report]
+OTHERS = [price_of, averages, lock, screenshot, fails, photo, broken_name, log_file, guests, slow_report]
 
 
 def tools_source() -> str:
@@ -195,6 +206,7 @@ def _sections() -> Mapping[str, list[Entry]]:
         "Tools that fail": _failed(),
         "The same again": _again(),
         "Results": _results(),
+        "Results that are too long": _long_results(),
         "Images and files": _media(),
         "Answers that have a type": _answers(),
         "The end of a budget": _budgets(),
@@ -329,11 +341,52 @@ def _results() -> list[Entry]:
         ("Bytes that are no text", lambda: _outputs(call("photo"))[0]),
         ("A damaged text", lambda: _outputs(call("broken_name"))[0]),
         ("An object that no rule covers", lambda: _outputs(call("lock"))[0]),
-        (
-            "Too long, here with `Limits(result_chars=300)`",
-            lambda: _outputs(call("log_file"), limits=Limits(result_chars=300))[0],
-        ),
+        ("An empty text", lambda: _outputs(call("log_file", lines=0))[0]),
     ]
+
+
+def _long_results() -> list[Entry]:
+    def read(*calls: Any) -> Callable[[], str]:
+        return lambda: _outputs(call("guests"), *calls, limits=Limits(result_chars=600))[-1]
+
+    def more(**sent: Any) -> Any:
+        return call("read_more", handle="r1", **sent)
+
+    def described(part: str = "") -> Callable[[], str]:
+        def text() -> str:
+            model = ScriptedModel([say("done")])
+            Agent(model.provider("openai"), tools=[guests], paging=True).run_sync("Who is there?")
+            offered = model.requests[0].body["tools"][1]
+            return offered["parameters"]["properties"][part]["description"] if part else offered["description"]
+
+        return text
+
+    return [
+        ("A text, here with `Limits(result_chars=600)`", lambda: _outputs(call("log_file"), limits=_SHORT)[0]),
+        ("JSON data", read()),
+        ("The next part, as the note says", read(more(at="guests", start=4))),
+        ("Part of a text in it", read(more(at="notes[0]", start=300))),
+        ("A value", read(more(at="hotel.rooms"))),
+        ("A handle of another run", read(call("read_more", handle="r9"))),
+        ("A place that is not there", read(more(at="guests[0].age"))),
+        ("A position that is not there", read(more(at="guests", start=500))),
+        ("One of which later results have taken the place", _dropped),
+        ("Without `read_more`", lambda: _outputs(call("guests"), limits=_SHORT, paging=False)[0]),
+        ("How `read_more` is described", described()),
+        ("Its argument `handle`", described("handle")),
+        ("Its argument `at`", described("at")),
+        ("Its argument `start`", described("start")),
+    ]
+
+
+_SHORT = Limits(result_chars=600)
+
+
+def _dropped() -> str:
+    long = "x" * 4_000_000
+    big = Tool(name="big", description="Much.", parameters={"type": "object"}, handler=lambda arguments: long)
+    steps = [call("big", n=n) for n in range(3)]
+    return _outputs(*steps, call("read_more", handle="r1"), tools=[big], limits=_SHORT)[-1]
 
 
 def _media() -> list[Entry]:
@@ -464,12 +517,15 @@ def _budgets() -> list[Entry]:
 def _run(
     *steps: Any,
     limits: Limits | None = None,
+    paging: bool | None = None,
     api: Api = "openai",
     tools: Sequence[Any] = (*TOOLS, *OTHERS),
     **options: Any,
 ) -> RunResult[str]:
     model = ScriptedModel([*steps, say("done")])
-    return Agent(model.provider(api), tools=tools, limits=limits).run_sync("Book a room in Oslo.", **options)
+    return Agent(model.provider(api), tools=tools, limits=limits, paging=paging).run_sync(
+        "Book a room in Oslo.", **options
+    )
 
 
 def _outputs(*steps: Any, **options: Any) -> list[str]:

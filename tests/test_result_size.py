@@ -311,7 +311,9 @@ Reading = Generator[dict[str, Any], str, Any]
 def read_all(at: str) -> Reading:
     """Everything at a place, page by page, as a patient model would read it."""
     start = 0
-    found: Any = None
+    texts: list[str] = []
+    items: list[Any] = []
+    members: dict[str, Any] = {}
     while True:
         text = yield {"handle": "r1", "at": at, "start": start}
         body, note = parts(text)
@@ -319,19 +321,20 @@ def read_all(at: str) -> Reading:
             return json.loads(body)
         kind = note.partition(" ")[0]
         if kind == "characters":
-            found = (found or "") + ("" if body == "(an empty text)" else body)
+            texts.append("" if body == "(an empty text)" else body)
+        elif kind == "items":
+            items += json.loads(body)
         else:
-            page: Any = json.loads(body)
-            if "marks a gap" in note:
-                # Only the last one of a page can be shown in part.
-                inner = yield from read_all(f"{at}[{start + len(page) - 1}]")
-                page = [*page[:-1], inner] if kind == "items" else {**page, list(page)[-1]: inner}
+            members |= json.loads(body)
+        if "marks a gap" in note:
+            # Only the last one of a page can be shown in part.
+            inner = yield from read_all(f"{at}[{(len(items) or len(members)) - 1}]")
             if kind == "items":
-                found = [*(found or []), *page]
+                items[-1] = inner
             else:
-                found = {**(found or {}), **page}
+                members[[*members][-1]] = inner
         if "; the end." in note:
-            return found
+            return {"characters": "".join(texts), "items": items, "names": members}[kind]
         start = more(note)["start"]
 
 
