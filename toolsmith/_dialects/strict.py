@@ -253,7 +253,7 @@ class _Compiler:
             return self.refuse(path, "can have no value")
         if "oneOf" in node and "discriminator" not in node:
             self.lose(path, "`oneOf` is sent as `anyOf`", fatal=False)
-        branches = self._without_twins(branches, path)
+        branches = self._without_twins(self._opened(branches), path)
         lists = any(self._is_list(b) for b in branches)
         made: list[tuple[Node, Wire]] = []
         for branch in branches:
@@ -270,6 +270,16 @@ class _Compiler:
         if any(w.decoder for _, w in made):
             decoder = UnionDecoder(tuple(Branch(s, w.decoder) for s, w in made), self._schemas, path)
         return self.wire(union([s for s, _ in made]), node, decoder)
+
+    def _opened(self, branches: list[Node]) -> list[Node]:
+        """Named tuples, each of which is a union itself, as alternatives of this one where it has other objects too."""
+        opened: list[Node] = []
+        for branch in branches:
+            inner: list[Node] = self.graph.solid(branch).get("anyOf", [])
+            twins = any(self._twin(list(self.graph.solid(b).get("properties", {}).values()), inner) for b in inner)
+            opened += inner if twins else [branch]
+        objects = sum("object" in types_of(self.graph.solid(b)) for b in opened)
+        return opened if objects > 1 else branches
 
     def _without_twins(self, branches: list[Node], path: str) -> list[Node]:
         """A named tuple may be sent as an object or as a list: the object alone says all, and says the names.
