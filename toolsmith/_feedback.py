@@ -2,8 +2,8 @@
 
 One form: was the tool run; what exactly is wrong; what next. No stack traces, no class names, no links, no apology.
 Every text is bounded, whatever the input, and the same for every service. To localise or to rephrase, subclass
-`Feedback` and hand an object of it to the agent. What concerns arguments alone, images and files, and a run's bounds
-is in the parents, `_wording.Wording`, `_media_wording.MediaWording` and `_run_wording.RunWording`.
+`Feedback` and hand an object of it to the agent. What concerns arguments alone, images and files, a run's bounds,
+long results and text that others have written is in the parents, in `_wording`.
 """
 
 from __future__ import annotations
