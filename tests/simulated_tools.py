@@ -240,6 +240,17 @@ def optional(a: int | None = None, b: str | None = None, c: bool | None = None, 
     raise Called
 
 
+@dataclass
+class Schrank:
+    höhe: int
+    tiefe: Annotated[int, Field(ge=1)] = 1
+
+
+def umlauts(größe: int, schränke: list[Schrank], farbe: Colour = Colour.RED) -> None:
+    """Has names that not every service takes."""
+    raise Called
+
+
 def _raw(**arguments: Any) -> None:
     raise Called
 
@@ -302,5 +313,6 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     examples,
     long_set,
     optional,
+    umlauts,
 )
 TOOLS: tuple[Tool[..., Any], ...] = (*ToolRegistry(FUNCTIONS), RAW)

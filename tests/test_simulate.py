@@ -167,6 +167,26 @@ def test_arguments_are_sent_in_the_form_of_the_service() -> None:
     assert openai.text == own.text
 
 
+def test_names_that_a_service_does_not_take_are_told_as_the_model_knows_them() -> None:
+    """Claude's names are ASCII: `größe` goes as `groe`, and a model that has never seen the one reads of the other.
+
+    Without strict mode that holds for the names at the top only.
+    """
+    for strict, inner in ((True, "hohe"), (False, "höhe")):
+        found = simulate(simulated_tools.umlauts, provider="anthropic", strict=strict)
+        assert found.ok, found
+        assert [a.text.split(" Correct")[0] for a in by_mistake(found, "missing")][:3] == [
+            "`umlauts` was not run. `groe` is missing; it must be a whole number.",
+            "`umlauts` was not run. `schranke` is missing; it must be a list whose items are each an object with "
+            f"`{inner}` and optionally `tiefe`.",
+            f"`umlauts` was not run. `schranke[0].{inner}` is missing; it must be a whole number.",
+        ]
+    schema = Tool(simulated_tools.umlauts).to_anthropic(strict=True)["input_schema"]
+    assert list(schema["properties"]) == ["groe", "schranke", "farbe"]
+    (first, *_) = by_mistake(simulate(simulated_tools.umlauts), "missing")
+    assert "`größe` is missing" in first.text
+
+
 def test_null_is_no_mistake_where_it_stands_for_left_out() -> None:
     """`guests: null` in OpenAI's strict mode leaves it out; nowhere else."""
     outcomes = {

@@ -319,8 +319,10 @@ class Tool(Generic[P, R]):
             offered: how the service was told of the tool, None for its neutral schema.
             feedback: the words.
         """
-        decode = None if offered is None or offered.exact else offered.decode
-        return self._door.check(text, decode, feedback)
+        if offered is None or offered.exact:
+            return self._door.check(text, None, feedback)
+        checked = self._door.check(text, offered.decode, feedback)
+        return checked.worded(offered.sent_names()) if checked.error or checked.notes else checked
 
     def invoke(self, values: Any, context: RunContext[Any] | None) -> Any:
         """Call the function with checked values: gives what it gives, a coroutine or a generator too.

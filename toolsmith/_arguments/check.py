@@ -58,6 +58,13 @@ class Checked(NamedTuple):
     exception: Exception | None = None
     reference: str = ""
 
+    def worded(self, names: Mapping[str, str]) -> Checked:
+        """The same, in the names by which the model knows the arguments."""
+        from toolsmith._dialects.sent_names import in_sent_names
+
+        error = None if self.error is None else in_sent_names(self.error, names)
+        return self._replace(error=error, notes=tuple(in_sent_names(note, names) for note in self.notes))
+
 
 class Door:
     """Turns the text of a call's arguments into values for one tool, or into an error that helps the model.

@@ -92,6 +92,12 @@ class Offered:
         decoder = self.encoded.decoder if self.encoded else None
         return arguments if decoder is None else decoder.decode(arguments, "")
 
+    def sent_names(self) -> Mapping[str, str]:
+        """The arguments that the model knows by another name than the tool; most often none."""
+        from toolsmith._dialects.sent_names import sent_names
+
+        return sent_names(self.encoded.decoder if self.encoded else None)
+
 
 @dataclass(frozen=True, slots=True)
 class StrictReport:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
+from toolsmith._dialects.sent_names import in_sent_names, with_sent_names
 from toolsmith._feedback import FEEDBACK, Feedback
 from toolsmith._simulate.baseline import NoBaseline, baseline
 from toolsmith._simulate.grade import Fault, faults
@@ -206,6 +207,7 @@ class _Trial:
         self.left_out: list[str] = []
         self.unmade = ""
         self.form = "its own" if offered is None else offered.dialect.name
+        self._names: Mapping[str, str] = {} if offered is None else offered.sent_names()
         self._own = tuple(_patterns(tool.spec.schema))
 
     def run(self, arguments: Mapping[str, Any] | None) -> None:
@@ -229,13 +231,14 @@ class _Trial:
 
     def _write(self, value: Mapping[str, Any]) -> str:
         """Arguments as the model writes them in the form that it was shown."""
-        sent: object = dict(value)
+        sent: object = with_sent_names(dict(value), self._names)
         if self._offered is not None and self._offered.strict:
             sent = in_strict_form(sent, self._offered.schema, fill=self._fill)
         return json.dumps(sent, ensure_ascii=False)
 
     def _answer(self, mistake: Mistake, slip: Slip) -> Answer:
         name = self.tool.name
+        slip = self._in_sent_names(slip)
         sent = slip.text if slip.value is None else self._write(slip.value)
         if slip.tool:
             return self._told(mistake, slip, sent, self._feedback.unknown_tool(slip.tool, self._tools))
@@ -251,6 +254,13 @@ class _Trial:
         text = self._feedback.result_text(ToolResult(True, RESULT, notes=checked.notes))
         wrong = faults(text, slip, name, mended=True, own=self._own, feedback=self._feedback)
         return Answer(name, mistake.name, name, sent, "mended", text, wrong)
+
+    def _in_sent_names(self, slip: Slip) -> Slip:
+        """What the answer must name, as the model knows it."""
+        if not self._names:
+            return slip
+        path = slip.path and tuple(self._names.get(p, p) if isinstance(p, str) else p for p in slip.path)
+        return replace(slip, path=path, wants=tuple(in_sent_names(w, self._names) for w in slip.wants))
 
     def _told(self, mistake: Mistake, slip: Slip, sent: str, text: str) -> Answer:
         name = self.tool.name
