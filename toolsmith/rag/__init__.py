@@ -25,7 +25,7 @@ from toolsmith.rag._reading import MAX_BYTES, MAX_CHARACTERS, MAX_SECONDS, Bound
 from toolsmith.rag._where import conditions
 from toolsmith.rag._words import snippet, words
 from toolsmith.rag.documents import Account, Document, Failure, Hit, Position, Progress, Stats
-from toolsmith.rag.embeddings import CallableEmbeddings, Embeddings, Reranks, WordLlamaEmbeddings, chosen, unit
+from toolsmith.rag.embeddings import FLOOR, CallableEmbeddings, Embeddings, Reranks, WordLlamaEmbeddings, chosen, unit
 
 if TYPE_CHECKING:
     from toolsmith.rag._backend import Found
@@ -276,7 +276,7 @@ class RAG:
             return query
         if not any(vector):
             return query
-        return replace(query, vector=vector, model=embeddings.name, floor=getattr(embeddings, "floor", 0.0))
+        return replace(query, vector=vector, model=embeddings.name, floor=getattr(embeddings, "floor", FLOOR))
 
     def _hit(self, found: Found, looked_for: Sequence[str]) -> Hit:
         return Hit(

@@ -14,10 +14,11 @@ from typing import Final
 
 from toolsmith.errors import RAGError
 
-PATIENCE: Final = 60.0
-"""Seconds to wait for another process that writes; a document of 100 MB takes about that long."""
+PATIENCE: Final = 300.0
+"""Seconds to wait for another process that writes; a document of 100 MB takes two minutes of work."""
 _APPLICATION: Final = 0x746F6F6C  # "tool": by which a file is known as ours
 _VERSION: Final = 1
+_MAX_JOURNAL: Final = 16_000_000  # bytes that the write-ahead file keeps; a large document makes it larger for a while
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS buckets (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE,
@@ -120,6 +121,7 @@ class IndexFile:
             )
         self._write_ahead(file)
         file.execute("PRAGMA synchronous = NORMAL")
+        file.execute(f"PRAGMA journal_size_limit = {_MAX_JOURNAL}")
         if version == _VERSION:
             return
         file.execute("BEGIN IMMEDIATE")

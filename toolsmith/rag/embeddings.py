@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["CallableEmbeddings", "Embeddings", "OpenAIEmbeddings", "WordLlamaEmbeddings", "unit"]
 
 
+FLOOR = 0.1
+"""A cosine that says nothing, for embeddings that do not name their own as `floor`."""
+
+
 class Embeddings(Protocol):
     """Texts to vectors.
 
