@@ -61,6 +61,15 @@ SHOWN = {
         "ConnectionError('password=hunter2",
         "8 calls, 6 of them failed",
     ],
+    "08_search_the_web.py": [
+        "(nothing was found for “flying carpet Oslo Bergen”. Ask in other words, or more generally;",
+        "[1] Night trains of the north\n",
+        "| Oslo | 23:20 | 06:51 |",
+        "(robots.txt) forbid this page. Use another source;",
+        "`169.254.169.254` is not on the public internet, so nothing was asked there.",
+        "It leaves at 23:20.\n  [Night trains] https://trains.example/night: “Oslo 23:20, Bergen 06:51”",
+        "Calls of this program: 0. In the request: [{'type': 'web_search_20260318'",
+    ],
     "09_edit_config.py": [
         '`mode` must be "create" or "replace_all"; you sent "edit".',
         '`write_file` failed: config.json exists and has 13 lines, which would be lost. Call `edit_file` with {"path"',
@@ -80,6 +89,14 @@ SHOWN = {
         "postgres takes connections on port ",
         "3 passed, 0 failed (the database said 'ready')",
         "The model asked for the tests 4 times; they were run 3 times.",
+    ],
+    "11_files_in_a_folder.py": [
+        "Held: write_file, content has 'door code 4417, key under the mat' from read_file.",
+        'The path goes up with "..", which is not allowed.',
+        "This is a link. Links are not followed",
+        "todo.md has 29 bytes now.",
+        "`write_file` was not run: the user did not allow it.",
+        "In the folder: link.txt, minutes.md, todo.md",
     ],
 }
 
