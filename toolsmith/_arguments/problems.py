@@ -64,6 +64,7 @@ class Problem:
         optional: the place may be left out.
         accepted: for "unknown" the names that are accepted there.
         holds: for "unknown" the accepted and missing names that stand inside the value: it is wrapped once too often.
+        broken: for "json_text" why not even the JSON within the string will do, where that is more than its place.
     """
 
     path: Path
@@ -77,6 +78,7 @@ class Problem:
     optional: bool = False
     accepted: tuple[str, ...] = ()
     holds: tuple[str, ...] = ()
+    broken: Broken | None = None
 
 
 RepairKind = Literal[

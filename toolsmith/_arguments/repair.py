@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 from toolsmith._arguments.jsontext import Exact, Parsed, parse
 from toolsmith._arguments.likeness import nearest
-from toolsmith._arguments.problems import ABSENT, Findings, Kind, Path, Problem, Repair, RepairKind, Schema
+from toolsmith._arguments.problems import ABSENT, Broken, Findings, Kind, Path, Problem, Repair, RepairKind, Schema
 from toolsmith._arguments.shapes import (
     JsonType,
     Shapes,
@@ -129,10 +129,16 @@ class Reader:
 
     def _json_text(self, node: Schema, value: str, path: Path, types: frozenset[JsonType]) -> Any:
         inner = parse(value)
-        if not isinstance(inner, Parsed) or inner.repairs or inner.infinite or json_type(inner.value) not in types:
+        if isinstance(inner, Broken) and inner.kind in ("duplicates", "constants"):
+            self.found.problems.append(Problem(path, "json_text", value, node, self._shapes.root, broken=inner))
+            return value
+        if not isinstance(inner, Parsed) or inner.repairs or json_type(inner.value) not in types:
             self._say("type", path, value, node)
             return value
         used, found = self._trial(node, inner.value, path)
+        if inner.infinite and not found.problems:
+            self._say("overflow", path, value, node)
+            return value
         if found.problems or not found.complete:
             self._say("json_text", path, value, node)
             self._take(found)

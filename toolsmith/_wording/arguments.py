@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from toolsmith._arguments.jsontext import Exact
-from toolsmith._arguments.problems import ABSENT, Path, Problem, Repair, Schema
+from toolsmith._arguments.problems import ABSENT, Broken, Path, Problem, Repair, Schema
 from toolsmith._arguments.repair import spelled
 from toolsmith._arguments.shapes import ALL_TYPES, Shapes, closed_set, dict_of, json_type, list_of, number_of
 
@@ -246,7 +246,8 @@ class Wording:
             case "unknown":
                 return self._unknown(tool, where, problem)
             case "json_text":
-                return f"{where} must be {accepted}: send it as JSON itself, not as a string that holds JSON."
+                words = f"{where} must be {accepted}: send it as JSON itself, not as a string that holds JSON."
+                return words + self._flaw(problem.broken)
             case "custom":
                 return f"{where}: {shortened(problem.message, _WORDS_OF_CHECK)} (you sent {sent})."
             case "overflow":
@@ -268,6 +269,11 @@ class Wording:
             case _:
                 told = f"; you sent {sent}" if sent else ""
                 return f"{where} must be {accepted}{told}.{self._advice(problem, shapes)}"
+
+    def _flaw(self, broken: Broken | None) -> str:
+        if broken is not None and broken.kind == "duplicates":
+            return f" In the string, {self.names(broken.names, 5)} is given more than once in one object."
+        return f" The string holds {self.joined(broken.names[:3])}, which JSON does not have." if broken else ""
 
     def _advice(self, problem: Problem, shapes: Shapes) -> str:
         if problem.optional and problem.sent is None:
