@@ -130,6 +130,16 @@ def test_an_example_runs_and_shows_its_point(example: Path, tmp_path: Path) -> N
     assert not [line for line in done.stdout.splitlines() if "hunter2" in line and "For people" not in line]
 
 
+@pytest.mark.skipif(any(find_spec(name) is None for name in LOCAL), reason="the embedded model is not installed")
+def test_the_embedded_model_acts_on_what_a_refusal_names(tmp_path: Path) -> None:
+    """135 million parameters are enough, where the text says which tool repairs it: nothing here is scripted."""
+    command = [sys.executable, str(EXAMPLES / "10_start_the_service.py"), "--model", "local:smollm2"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "The model asked for the tests 2 times; they were run 2 times." in done.stdout
+    assert done.stdout.index("Call `start_service`") < done.stdout.index('start_service({"name": "postgres"})')
+
+
 def test_each_example_is_checked() -> None:
     assert {path.name for path in _examples()} == set(SHOWN)
 

@@ -86,7 +86,7 @@ def test_every_text_of_the_examples_passes() -> None:
             assert found.ok, f"{place}: {found}"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(functions(), st.sampled_from(FORMS))
 def test_a_text_of_any_tool_passes(function: Function, form: tuple[ProviderName | None, bool | None]) -> None:
     """Drawn signatures; their own valid arguments where the schema alone gives none."""
@@ -126,12 +126,14 @@ APIS: tuple[Literal["anthropic", "openai", "openai-chat"], ...] = ("anthropic", 
 
 @pytest.mark.parametrize("api", APIS)
 def test_the_text_is_word_for_word_what_a_run_sends(api: Literal["anthropic", "openai", "openai-chat"]) -> None:
-    """Each mistake once more, by a scripted model in a real run: the next request holds the same text."""
+    """Each mistake once more, by a scripted model in a real run: the next request holds the same text.
+
+    All of them with one service, every third one with the others.
+    """
     found = simulate(find_room, provider=api)
     assert len({a.mistake for a in found.answers}) > 15
-    for answer in found.answers:
-        if answer.outcome in ("taken", "meant"):
-            continue
+    ways = {(a.mistake, a.outcome, a.text.split(";")[0]): a for a in found.answers if a.text}
+    for answer in list(ways.values())[:: 1 if api == "openai" else 3]:
         cut = "length limit" in answer.text
         step = raw_call(answer.called, answer.sent)
         model = ScriptedModel([turn(step, stop="length") if cut else step, say("done")])
