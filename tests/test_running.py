@@ -268,6 +268,49 @@ def test_what_a_tool_yields_is_progress_and_then_its_result(run: Run) -> None:
     assert {s[2] for s in seen} == {threading.get_ident()}
 
 
+@both_drivers
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_a_report_that_comes_too_late_is_dropped(run: Run, kind: str) -> None:
+    """From a thread that outlives its call: while the run goes on, and when its event loop is closed."""
+    errors: list[BaseException] = []
+    contexts: list[RunContext[None]] = []
+
+    def late() -> None:
+        def tell() -> None:
+            try:
+                contexts[0].report("late")
+            except BaseException as error:  # noqa: BLE001 - it would be lost with the thread
+                errors.append(error)
+
+        thread = threading.Thread(target=tell)
+        thread.start()
+        thread.join(10)
+
+    def begin(ctx: RunContext[None]) -> str:
+        """Begin something that goes on."""
+        contexts.append(ctx)
+        ctx.report("begun")
+        return "begun"
+
+    async def abegin(ctx: RunContext[None]) -> str:
+        """Begin something that goes on."""
+        return begin(ctx)
+
+    @tool
+    def wait() -> str:
+        """Wait until it has told, too late."""
+        late()
+        return "waited"
+
+    told: list[Event] = []
+    tools = [Tool(begin if kind == "sync" else abegin, name="begin"), wait]
+    result = run(_agent(call("begin"), call("wait"), tools=tools, observers=[told.append]))
+    late()
+    assert [record.result.data for record in result.tool_calls] == ["begun", "waited"]
+    assert errors == []
+    assert [event.progress for event in told if isinstance(event, ToolProgress)] == ["begun"]
+
+
 def test_run_sync_works_under_a_running_event_loop() -> None:
     """A notebook has one; async tools run all the same."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from time import perf_counter
 from typing import Any
@@ -137,11 +137,21 @@ class Flight:
             self._timer = self._loop.call_later(max(self._job.timeout, 0), self._overdue)
 
     def _reported(self, item: Any) -> None:
-        assert self._job.report is not None
         if threading.get_ident() == _thread_of(self._loop):
-            self._job.report(item)
+            self._tell(item)
         else:
-            self._loop.call_soon_threadsafe(self._job.report, item)
+            self._soon(self._tell, item)
+
+    def _tell(self, item: Any) -> None:
+        if not self._over and self._job.report is not None:  # too late, as from a thread that outlives its call
+            self._job.report(item)
+
+    def _soon(self, act: Callable[..., None], *values: Any) -> None:
+        try:
+            self._loop.call_soon_threadsafe(act, *values)
+        except RuntimeError:
+            if not self._loop.is_closed():  # a closed loop has nobody waiting for this any more
+                raise
 
     def _on_worker(self) -> None:
         value, error = None, None
@@ -150,11 +160,7 @@ class Flight:
         except BaseException as caught:  # noqa: BLE001 - sorted out by checked
             error = caught
         self._ended = value, error
-        try:
-            self._loop.call_soon_threadsafe(self._proceed, value, error)
-        except RuntimeError:
-            if not self._loop.is_closed():  # a closed loop has nobody waiting for this any more
-                raise
+        self._soon(self._proceed, value, error)
 
     def _proceed(self, value: Any, error: BaseException | None) -> None:
         if self._over or self._task is not None:  # too late: what it would have said is dropped

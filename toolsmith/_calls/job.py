@@ -83,6 +83,9 @@ def at_once(job: Job) -> Outcome | None:
         return Outcome(end.value, None, False, perf_counter() - started)
     except BaseException as error:  # noqa: BLE001 - sorted out by checked
         return Outcome(None, error, False, perf_counter() - started)
+    finally:
+        if job.context is not None:
+            job.context.reporter = None  # what a thread of its own still reports is too late
     raise AssertionError(f"{tool.name} waited, though its code has no await.")  # pragma: no cover
 
 
