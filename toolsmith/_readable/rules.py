@@ -24,7 +24,7 @@ _LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight)-(\w{1,20})")
 
 def is_hidden(tag: str, attrib: Mapping[str, str]) -> bool:
     """Whether an element, with all it holds, is shown to nobody or is not text."""
-    if tag in _DROPPED:
+    if tag in _DROPPED or (tag == "dialog" and "open" not in attrib):
         return True
     if not attrib:
         return False
@@ -32,7 +32,6 @@ def is_hidden(tag: str, attrib: Mapping[str, str]) -> bool:
         "hidden" in attrib
         or attrib.get("aria-hidden", "").strip().lower() == "true"
         or attrib.get("role", "").strip().lower() in _DROPPED_ROLES
-        or (tag == "dialog" and "open" not in attrib)
         or ("style" in attrib and _HIDING.search(attrib["style"][:2_000]) is not None)
     )
 
