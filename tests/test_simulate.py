@@ -6,6 +6,7 @@ the argument, what is accepted and the next step; and it is word for word what a
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import re
@@ -20,6 +21,7 @@ import simulated_tools
 from generated_functions import Function, functions
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from own_modules import forgotten
 from pydantic import AfterValidator, Field
 
 from toolsmith import Agent, ConfigError, DefinitionError, Tool, ToolRegistry, tool
@@ -31,6 +33,7 @@ from toolsmith._simulate.places import Slip
 from toolsmith._simulate.report import Answer, ProviderName
 from toolsmith.testing import MISTAKES, ScriptedModel, Simulation, raw_call, say, simulate, turn
 
+CONFORMANCE = Path(__file__).parent / "conformance"
 EXAMPLES = Path(__file__).parent.parent / "examples"
 FORMS: tuple[tuple[ProviderName | None, bool | None], ...] = (
     (None, None),
@@ -84,6 +87,22 @@ def test_every_text_of_the_examples_passes() -> None:
         for provider in ("anthropic", "openai"):
             found = simulate(one, provider=provider)
             assert found.ok, f"{place}: {found}"
+
+
+@pytest.mark.filterwarnings("ignore::toolsmith.DefinitionWarning")
+def test_every_text_of_the_conformance_functions_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever those 263 cases make a tool of: valid arguments can be made of each, and all texts pass."""
+    monkeypatch.setattr(sys, "path", [str(CONFORMANCE), *sys.path])
+    with forgotten(CONFORMANCE):
+        found: list[Any] = importlib.import_module("cases").CASES
+        functions = {id(case.fn): case.fn for case in found}
+        assert len(functions) > 100
+        for function in functions.values():
+            try:
+                sent = simulate(Tool(function, name="probe", description="A probe."))
+            except DefinitionError:
+                continue  # some of the cases are no tools, and say so
+            assert sent.ok, sent
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])

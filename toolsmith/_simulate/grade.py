@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
+from toolsmith._arguments.problems import Path
 from toolsmith._feedback import FEEDBACK, Feedback
 from toolsmith._simulate.places import Slip
 
@@ -60,6 +61,18 @@ def faults(
     return tuple(_faults(text, slip, tool, mended, own, feedback))
 
 
+def _places(path: Path, text: str) -> Iterator[Path]:
+    """The places of which one must be named; a check of the tool's own may be that of a whole object or list."""
+    yield path
+    if _OWN_CHECK in text:
+        yield from (path[:length] for length in range(1, len(path)))
+
+
+def _names(text: str, place: str) -> bool:
+    """Whether a place, or one inside it, stands in a text."""
+    return re.search(re.escape(place[:-1]) + r"[`.\[]", text) is not None
+
+
 def _faults(text: str, slip: Slip, tool: str, mended: bool, own: Sequence[str], feedback: Feedback) -> Iterator[Fault]:
     if not mended:
         if f"`{slip.tool or tool}`" not in text:
@@ -68,7 +81,7 @@ def _faults(text: str, slip: Slip, tool: str, mended: bool, own: Sequence[str], 
             yield "fate"
         if not _NEXT.search(text):
             yield "next"
-    if slip.path and not re.search(re.escape(feedback.place(slip.path)[:-1]) + r"[`.\[]", text):
+    if slip.path and not any(_names(text, feedback.place(path)) for path in _places(slip.path, text)):
         yield "place"
     if slip.wants and not any(word in text for word in (*slip.wants, _OWN_CHECK)):
         yield "accepted"
