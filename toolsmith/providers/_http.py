@@ -3,9 +3,10 @@
 `post(path, content=..., cast_to=httpx2.Response)` keeps what people rely on in the SDK (all forms of auth, base URL,
 default headers and query, proxies, the connection pool, request hooks, error classes) and skips what costs: the walk
 over the body's types and the models of the answer. Read in anthropic 2.14 and openai 3.57 (`_base_client.py`), November
-2026. A raw post also skips: the SDK's retries (ours take their place), its size-dependent timeout and its OpenTelemetry
-span of the call. The clients for Azure, Bedrock, Vertex and the like read the body to make the URL, and middleware may
-look at it too: those get a dict, the slower road.
+2026. A raw post also skips: the SDK's retries (ours take their place), its size-dependent timeout, and what its
+OpenTelemetry span of the call says of the answer; the span itself is asked for (`_span`). The clients for Azure,
+Bedrock, Vertex and the like read the body to make the URL, and middleware may look at it too: those get a dict, the
+slower road.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import sys
 import threading
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping
@@ -54,6 +56,7 @@ class SDKCarrier:
     _clients: ClassVar[tuple[str, str]]  # its client classes, blocking and asyncio
     _path: ClassVar[str]
     _key_variable: ClassVar[str]
+    _span: ClassVar[Mapping[str, str]] = {}  # what the SDK's own method calls its OpenTelemetry span
 
     def __init__(
         self, model: str, *, client: Any = None, async_client: Any = None, settings: ModelSettings | None = None
@@ -257,6 +260,8 @@ class SDKCarrier:
             options["timeout"] = Timeout(timeout, connect=min(timeout, CONNECT_TIMEOUT))
         if self._headers:
             options["headers"] = self._headers
+        if self._span and "opentelemetry.sdk.trace" in sys.modules:  # without it nothing records spans
+            options |= {**self._span, "span_attributes": {"gen_ai.request.model": self.model}}
         if self._takes_bytes(client):
             return {"content": body, "cast_to": Response, "options": options, "stream": events or opened}
         arguments = {"body": load(body), "cast_to": Response, "options": options}

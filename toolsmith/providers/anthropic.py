@@ -10,7 +10,7 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic_core import from_json
 
@@ -86,6 +86,7 @@ class AnthropicMessages(SDKCarrier):
     _sdk = "anthropic"
     _clients = ("Anthropic", "AsyncAnthropic")
     _path = "/v1/messages"
+    _span: ClassVar[Mapping[str, str]] = {"span_name": "anthropic.messages.create", "span_route": "/v1/messages"}
     _key_variable = "ANTHROPIC_API_KEY"
 
     def __init__(
@@ -191,9 +192,15 @@ class AnthropicMessages(SDKCarrier):
         refused = _NOT_FORCED.search(self.model) or thinking.get("type") == "enabled"
         return "auto" if refused else request.tool_choice
 
-    def answer_settings(self, form: Offered, settings: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """`output_config.format`, beside what else stands in `output_config` (A/types/output_config_param.py)."""
-        if not form.strict:
+    def answer_settings(
+        self, form: Offered, settings: Mapping[str, Any], hosted: Sequence[HostedTool] = ()
+    ) -> Mapping[str, Any] | None:
+        """`output_config.format`, beside what else stands in `output_config` (A/types/output_config_param.py).
+
+        Never with a search of the service: its sources are cited, and a schema with citations is a 400 (docs, November
+        2026: Structured outputs).
+        """
+        if not form.strict or hosted:
             return None
         config = obj({**self.settings, **settings}.get("output_config"))
         shape = {"type": "json_schema", "schema": form.schema}
