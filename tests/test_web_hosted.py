@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from toolsmith import (
     tool,
 )
 from toolsmith.errors import ConfigError, HistoryError
-from toolsmith.events import Event
+from toolsmith.events import Event, TextDelta
 from toolsmith.providers import Provider, resolve
 from toolsmith.testing import Recorded, ScriptedModel, call, fail, pause, say, search, turn
 from toolsmith.web import WebSearch
@@ -47,6 +48,14 @@ def engine() -> Iterator[Site]:
         rows = [{"title": "Night trains", "url": PAGES[0][0], "content": "The night train leaves Oslo at 23:20."}]
         served.answers["/search"] = respond_json({"results": rows})
         yield served
+
+
+@dataclass(frozen=True)
+class Departure:
+    """A train and its minute."""
+
+    train: str
+    minute: int
 
 
 @tool
@@ -182,6 +191,28 @@ def test_the_version_is_one_that_the_model_knows(name: str, version: str) -> Non
     provider = ScriptedModel([]).provider("anthropic", name)
     (sent,) = json.loads(provider.encode_tools([], [HostedTool("web_search")]))
     assert sent["type"] == version
+
+
+@pytest.mark.parametrize("api", ["anthropic", "openai"])
+def test_a_typed_answer_after_a_search(api: Any) -> None:
+    """Claude refuses a schema for answers that cite: there it answers by a tool."""
+    answer = {"train": "R41", "minute": 20}
+    by_tool, by_words = call("final_answer", answer=answer), say(json.dumps({"answer": answer}))
+    model = ScriptedModel([[FOUND, by_tool if api == "anthropic" else by_words]])
+    result = Agent(model.provider(api), tools=[WebSearch()], output_type=Departure).run_sync("When?")
+    assert result.output == Departure("R41", 20)
+    assert "output_config" not in model.requests[0].body
+    model.assert_exhausted()
+
+
+def test_words_before_and_after_a_search_are_paragraphs(wire: Wire) -> None:
+    """As they arrive too: what is streamed is what stands in the result."""
+    skip_chat(wire)
+    model = wire.model([say("I look that up."), FOUND, say("It leaves "), say("at 23:20.")])
+    result = wire.run(Agent(wire.provider(model), tools=[WebSearch(hosted=True)]), "When?")
+    assert result.output == "I look that up.\n\nIt leaves at 23:20."
+    if "stream" in wire.driver:
+        assert "".join(e.text for e in wire.events if isinstance(e, TextDelta)) == result.output
 
 
 # ---- who searches

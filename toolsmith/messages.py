@@ -101,6 +101,30 @@ class Opaque:
     kind: str
 
 
+class Words:
+    """Puts the texts of one message together, at once or as they arrive.
+
+    Claude says "I look that up.", its service searches, and it goes on with "There are two.": two sentences that would
+    otherwise stand without a space between them.
+    """
+
+    def __init__(self) -> None:
+        self._ended_in = ""
+        self._interrupted = False
+
+    def interrupt(self) -> None:
+        """Something else stands here: a search that the service made, or what is newer than we."""
+        self._interrupted = bool(self._ended_in)
+
+    def next(self, text: str) -> str:
+        """A text, or a piece of one, with what belongs before it."""
+        if not text:
+            return ""
+        apart = self._interrupted and not self._ended_in.isspace() and not text[0].isspace()
+        self._ended_in, self._interrupted = text[-1], False
+        return f"\n\n{text}" if apart else text
+
+
 Part = Text | Image | File | Refusal | Reasoning | ToolCall | ToolOutput | Opaque
 
 Prompt = str | Image | File | Sequence[str | Image | File]
@@ -180,8 +204,14 @@ class Message:
 
     @property
     def text(self) -> str:
-        """The words of this message, reasoning left out."""
-        return "".join(p.text for p in self.parts if isinstance(p, Text))
+        """The words of this message, reasoning left out; a new paragraph after what the service did in between."""
+        words, pieces = Words(), list[str]()
+        for part in self.parts:
+            if isinstance(part, Text):
+                pieces.append(words.next(part.text))
+            elif isinstance(part, Opaque):
+                words.interrupt()
+        return "".join(pieces)
 
     @property
     def citations(self) -> tuple[Citation, ...]:

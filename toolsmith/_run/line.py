@@ -184,7 +184,8 @@ class Line:
         self._settings, talk.answer_form = None, None
         if talk.output is not None:
             form = self.offers.get(provider, [talk.output.tool]).offered[talk.output.tool.name]
-            asked = provider.answer_settings(form, self.settings)
+            hosted = tuple(shared.hosted.values())
+            asked = provider.answer_settings(form, self.settings, *([hosted] if hosted else []))
             if asked is None:
                 tools = (*tools, talk.output.tool)
             else:

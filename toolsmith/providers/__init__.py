@@ -120,12 +120,15 @@ class Provider(Protocol):
         """
         ...
 
-    def answer_settings(self, form: Offered, settings: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    def answer_settings(
+        self, form: Offered, settings: Mapping[str, Any], hosted: Sequence[HostedTool] = ()
+    ) -> Mapping[str, Any] | None:
         """The settings that hold the model's answer itself to a schema.
 
         Args:
             form: the schema, as this service's strict mode takes it, if it does.
             settings: the run's own, which are kept.
+            hosted: the tools that the service runs itself.
 
         Returns:
             All of the request's settings; or None where this API, this model or this schema does not allow it: then

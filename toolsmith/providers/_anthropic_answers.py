@@ -11,7 +11,20 @@ from typing import Any
 
 from toolsmith.errors import ProviderError
 from toolsmith.events import Delta, ReasoningDelta, TextDelta, ToolArgumentsDelta, ToolCallStarted
-from toolsmith.messages import Message, Native, Opaque, Part, Reasoning, Refusal, Reply, Stop, Text, ToolCall, Usage
+from toolsmith.messages import (
+    Message,
+    Native,
+    Opaque,
+    Part,
+    Reasoning,
+    Refusal,
+    Reply,
+    Stop,
+    Text,
+    ToolCall,
+    Usage,
+    Words,
+)
 from toolsmith.providers._failures import cut_short, refusal
 from toolsmith.providers._hosted import claude_citations
 from toolsmith.providers._sse import EventSplitter
@@ -162,6 +175,7 @@ class MessageStream:
         self._at: dict[int, _Block] = {}  # the one under way, by the index that its events carry
         self._error: ProviderError | None = None
         self._ended = False
+        self._words = Words()
 
     @property
     def over(self) -> bool:
@@ -216,7 +230,7 @@ class MessageStream:
             case "text_delta":
                 text = txt(delta.get("text"))
                 block.pieces.append(text)
-                return TextDelta(text) if text else None
+                return TextDelta(self._words.next(text)) if text else None
             case "input_json_delta":
                 text = txt(delta.get("partial_json"))
                 block.pieces.append(text)
@@ -259,10 +273,12 @@ class MessageStream:
         if block.call_id:
             return [ToolCallStarted(block.call_id, txt(body.get("name")))]
         text = txt(body.get("text")) if body.get("type") == "text" else ""
-        return [TextDelta(text)] if text else []
+        return [TextDelta(self._words.next(text))] if text else []
 
     def _begin(self, index: int, body: dict[str, Any]) -> _Block:
         call_id = wire_id(self._ids.take(body.get("id"))) if body.get("type") == "tool_use" else ""
+        if body.get("type") not in ("text", "thinking", "tool_use"):
+            self._words.interrupt()
         block = self._at[index] = _Block(body, call_id)
         self._begun.append((index, block))
         return block

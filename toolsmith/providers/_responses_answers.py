@@ -11,7 +11,20 @@ from typing import Any
 
 from toolsmith.errors import RETRYABLE, ProviderError
 from toolsmith.events import Delta, ReasoningDelta, TextDelta, ToolArgumentsDelta, ToolCallStarted
-from toolsmith.messages import Message, Native, Opaque, Part, Reasoning, Refusal, Reply, Stop, Text, ToolCall, Usage
+from toolsmith.messages import (
+    Message,
+    Native,
+    Opaque,
+    Part,
+    Reasoning,
+    Refusal,
+    Reply,
+    Stop,
+    Text,
+    ToolCall,
+    Usage,
+    Words,
+)
 from toolsmith.providers._failures import cut_short, refusal
 from toolsmith.providers._hosted import url_citations
 from toolsmith.providers._sse import EventSplitter
@@ -154,6 +167,7 @@ class ResponseStream:
         self._items: dict[int, Any] = {}
         self._response: dict[str, Any] | None = None  # of the terminal event
         self._error: ProviderError | None = None
+        self._words = Words()
 
     @property
     def over(self) -> bool:
@@ -190,7 +204,7 @@ class ResponseStream:
             match event.get("type"):
                 case "response.output_text.delta":
                     if text := txt(event.get("delta")):
-                        deltas.append(TextDelta(text))
+                        deltas.append(TextDelta(self._words.next(text)))
                 case "response.function_call_arguments.delta":
                     deltas += self._arguments(event)
                 case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
@@ -214,6 +228,8 @@ class ResponseStream:
         return [ToolArgumentsDelta(self._calls[index], text)]
 
     def _added(self, index: int, item: Mapping[str, Any]) -> list[Delta]:
+        if item.get("type") not in ("message", "reasoning", "function_call"):
+            self._words.interrupt()
         if item.get("type") != "function_call" or index in self._calls:
             return []
         self._calls[index] = call_id = wire_id(self._ids.take(item.get("call_id")))

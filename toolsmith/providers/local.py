@@ -121,7 +121,9 @@ class LocalModel:
         """Each choice is taken as it is."""
         return request.tool_choice
 
-    def answer_settings(self, form: Offered, settings: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    def answer_settings(
+        self, form: Offered, settings: Mapping[str, Any], hosted: Sequence[HostedTool] = ()
+    ) -> Mapping[str, Any] | None:
         """None: this model's answers quote what tools gave, in no other form."""
         return None
 

@@ -160,7 +160,9 @@ class OpenAIChat(OpenAICarrier):
         """What `tool_choice` this request really carries: this API takes each."""
         return request.tool_choice
 
-    def answer_settings(self, form: Offered, settings: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    def answer_settings(
+        self, form: Offered, settings: Mapping[str, Any], hosted: Sequence[HostedTool] = ()
+    ) -> Mapping[str, Any] | None:
         """`response_format`, on OpenAI's own service: of the others many ignore it."""
         if not (form.strict and self._is_openai):
             return None

@@ -157,7 +157,9 @@ class OpenAIResponses(OpenAICarrier):
         """What `tool_choice` this request really carries: this API takes each."""
         return request.tool_choice
 
-    def answer_settings(self, form: Offered, settings: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    def answer_settings(
+        self, form: Offered, settings: Mapping[str, Any], hosted: Sequence[HostedTool] = ()
+    ) -> Mapping[str, Any] | None:
         """`text.format`, beside what else stands in `text`."""
         if not form.strict:
             return None
