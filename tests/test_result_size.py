@@ -393,6 +393,18 @@ def test_reading_on_in_a_text(text: str, times: int) -> None:
     assert got == (whole if isinstance(got, str) else json.loads(whole))
 
 
+def test_a_place_that_is_too_long_to_say() -> None:
+    """It is not said again, but how to go on from it is."""
+    deep: Any = "x" * 3_000
+    for _ in range(150):
+        deep = [deep]
+    sent = {"handle": "r1", "at": "[0]" * 150}
+    _, texts = run(call("look"), call("read_more", **sent), tools=[giving(deep, max_result_size=600)])
+    body, note = parts(texts[1])
+    assert set(body) == {"x"}
+    assert f'{3_000 - len(body):,} are left. Call `read_more` with {{"start": {len(body)}}} and the same other' in note
+
+
 @pytest.mark.parametrize(
     "at", ["rows[3].text", "$.rows[3].text", "rows.3.text", "/rows/3/text", '["rows"][3]["text"]', "[1][3][1]"]
 )
@@ -423,6 +435,10 @@ def test_places_in_other_words(at: str) -> None:
             "`read_more` was not run: there are 400 items, so `start` may be 0 to 399, not 400.",
         ),
         (
+            {"handle": "r1", "at": "one", "start": 1},
+            "`read_more` was not run: there is 1 item, so `start` can only be 0, not 1.",
+        ),
+        (
             {"handle": "r1", "start": -1},
             "`read_more` was not run. `start` must be a whole number of at least 0; you sent -1. "
             "Correct this and call `read_more` again.",
@@ -431,7 +447,9 @@ def test_places_in_other_words(at: str) -> None:
 )
 def test_a_wrong_call_is_told_what_is_right(sent: dict[str, Any], told: str) -> None:
     """Handles, places and positions."""
-    result, texts = run(call("look"), call("read_more", **sent), tools=[giving(ROWS, max_result_size=SIZE)])
+    result, texts = run(
+        call("look"), call("read_more", **sent), tools=[giving({**ROWS, "one": [1]}, max_result_size=SIZE)]
+    )
     assert texts[1] == told
     assert not result.tool_calls[1].result.success
 

@@ -175,7 +175,7 @@ class Pending:
                 Breaker.load(data["breaker"]) if "breaker" in data else Breaker(),
                 Counter(data.get("by_group", {})),
                 data.get("allowed"),
-                data.get("pages", {}),
+                _pages(data.get("pages", {})),
             )
         except HistoryError:
             raise
@@ -206,6 +206,13 @@ def _dumped(answer: Answered) -> dict[str, Any]:
     if told.media:
         result["media"] = [dump_media(one) for one in told.media]
     return {"result": result, "seconds": answer.seconds, "ran": answer.ran}
+
+
+def _pages(data: dict[str, Any]) -> dict[str, Any]:
+    """What `Pages.dump` gave, looked at now and not when it is needed."""
+    if data and not (isinstance(data["last"], int) and all(len(kept) == 5 for kept in data["kept"].values())):
+        raise ValueError("pages")
+    return data
 
 
 def _answered(data: dict[str, Any]) -> Answered:

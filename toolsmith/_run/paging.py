@@ -288,7 +288,9 @@ class _Page:
         what, total = counted(self.value)
         if what is None:
             return words.result_place(place_of(self.kept.value, self.path))
-        more = pages.arguments(self.handle, self.kept, (self.path, end)) if end < total else ""
+        more = ""
+        if end < total:
+            more = pages.arguments(self.handle, self.kept, (self.path, end)) or json.dumps({"start": end})
         return words.page_note(
             what,
             start,

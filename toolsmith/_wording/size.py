@@ -63,13 +63,18 @@ class SizeWording(Wording):
             total: how many the whole has.
             place: where in the result the part is from; "" for all of it.
             reader: the tool that reads on.
-            more: its arguments for what follows, as JSON; "" at the end.
+            more: its arguments for what follows, as JSON; only `start`, if the place is too long to be said again; ""
+                at the end.
             gap: its arguments for the first gap inside this part; "" where there is none.
         """
         inside = f" in `{shortened(place, 120)}`" if place else ""
         # Positions are sent back, so they are written as they are sent.
         words = f"{what}s {start} to {max(end - 1, start)} of {total:,}{inside}"
-        words += f"; {total - end:,} are left. Call `{reader}` with {more} for the next." if more else "; the end."
+        if more:
+            again = "" if '"handle"' in more else " and the same other arguments"
+            words += f"; {total - end:,} are left. Call `{reader}` with {more}{again} for the next."
+        else:
+            words += "; the end."
         return f"{words} [... ] marks a gap; call `{reader}` with {gap} for it." if gap else words
 
     def result_place(self, place: str) -> str:
@@ -126,9 +131,10 @@ class SizeWording(Wording):
             start: the position, as the model sent it.
             total: how many there are.
         """
-        last = f"`start` may be 0 to {total - 1}" if total else "it is empty"
+        there = f"there {'is' if total == 1 else 'are'} {self.counted(total, what)}"
+        last = "`start` can only be 0" if total < 2 else f"`start` may be 0 to {total - 1}"
         sent = f"{start}" if start < 10**12 else "a very large number"
-        return f"`{reader}` was not run: there are {self.counted(total, what)}, so {last}, not {sent}."
+        return f"`{reader}` was not run: {there}, so {last}, not {sent}."
 
     def reader_described(self) -> str:
         """Describes the tool that reads on."""
