@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import Any
@@ -299,6 +300,14 @@ class TestFormats:
         for text in self.BAD[name]:
             assert raw.check(json.dumps({"a": text})).error is not None, text
         assert values(raw.check('{"a": 5}')) == {"a": 5}
+
+    @pytest.mark.parametrize("name", sorted(FORMATS))
+    def test_the_example_that_a_model_is_given_is_accepted(self, name: str) -> None:
+        """Whether the value is of another form or missing: who sends the example gets through."""
+        raw = made({**of(a={"type": "string", "format": name}), "required": ["a"]})
+        for text in ('{"a": "?"}', "{}"):
+            if example := re.search(r"such as ([^;() ]+[^;() .])", refused(raw.check(text))):
+                assert values(raw.check(json.dumps({"a": example[1]}))) == {"a": example[1]}
 
     @pytest.mark.parametrize("name", ["idn-email", "iri", "json-pointer", "regex", "color", "int32", "phone"])
     def test_others_are_remarks(self, name: str) -> None:

@@ -239,7 +239,8 @@ class Tool(Generic[P, R]):
     @cached_property
     def _door(self) -> Door:
         made = self._defined()
-        return Door(tool_name=self.name, validator=made.validator, schema=made.schema, coerce=self.options.coerce)
+        schema = getattr(made.validator, "explained", made.schema)
+        return Door(tool_name=self.name, validator=made.validator, schema=schema, coerce=self.options.coerce)
 
     @cached_property
     def _never_waits(self) -> bool:

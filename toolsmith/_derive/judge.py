@@ -43,6 +43,11 @@ class RawValidator:
         self._judge = judge(schema, draft, formats=True)
         self._shapes = Shapes(schema)
 
+    @property
+    def explained(self) -> Json:
+        """The schema by which problems are explained."""
+        return _explained(self._schema)
+
     def validate_json(self, text: str | bytes, /, *, strict: bool | None = None) -> Any:
         """The arguments as plain JSON data, whole numbers as int where the schema wants an integer.
 
@@ -158,7 +163,7 @@ def _refusals(error: Any) -> list[Refusal]:
     kind, structural = _KINDS.get(word, ("mismatch", word in ("anyOf", "oneOf", "allOf", "$ref")))
     if {"then", "else", "not", "dependentSchemas"} & set(trail[:-1]):
         structural = False  # a reading of the schema does not follow conditions
-    expected: Schema | None = None if structural else error.schema
+    expected: Schema | None = None if structural else _explained(error.schema)
     if word == "not":
         expected = error.validator_value
     if word == "oneOf" and not error.context:
@@ -171,6 +176,16 @@ def _refusals(error: Any) -> list[Refusal]:
         names = [n for k, needed in dict_of(error.validator_value).items() if k in present for n in list_of(needed)]
         return [Refusal((*path, n), "missing", ABSENT, structural) for n in names if n not in present]
     return [Refusal(path, kind, error.instance, structural, expected=expected)]
+
+
+def _explained(node: Any, key: str = "") -> Any:
+    """A schema whose times of day are those of RFC 3339, which have an offset; the words for Python's know of none."""
+    whole: Any = node
+    if isinstance(node, dict) and key not in {"const", "default"}:
+        return {k: _explained(v, k) for k, v in cast("Json", node).items()}
+    if isinstance(node, list) and key not in {"enum", "examples"}:
+        return [_explained(v) for v in cast("list[Any]", node)]
+    return "full-time" if (key, node) == ("format", "time") else whole
 
 
 # ---- formats

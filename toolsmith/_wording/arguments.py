@@ -30,6 +30,7 @@ FORMATS: Final[Mapping[str, str]] = {
     "date": "a date such as 2026-11-30",
     "date-time": "a date and time such as 2026-11-30T18:05:00Z",
     "time": "a time of day such as 18:05:00",
+    "full-time": "a time of day with its offset such as 18:05:00Z",
     "duration": "a duration such as PT5M (ISO 8601)",
     "uuid": "a UUID such as 12345678-1234-5678-1234-567812345678",
     "uri": "a full URL such as https://example.org/page",
