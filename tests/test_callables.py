@@ -61,6 +61,23 @@ def test_single_dispatch_is_called_by_position() -> None:
     assert Tool(part).call_json_sync('{"value": "a"}').data == "aaaa"
 
 
+class Doubler:
+    def __init__(self, suffix: str) -> None:
+        self.suffix = suffix
+
+    @functools.singledispatchmethod
+    def double(self, value: str, times: int = 2) -> str:
+        """Repeat it."""
+        return value * times + self.suffix
+
+
+def test_a_single_dispatch_method_is_taken_from_an_instance() -> None:
+    """Its own signature still has `self`, and it chooses by the first positional argument too."""
+    made: Tool[..., Any] = Tool(Doubler("!").double)
+    assert list(made.input_schema["properties"]) == ["value", "times"]
+    assert made.call_json_sync('{"value": "a", "times": 3}').data == "aaa!"
+
+
 def test_a_call_method_is_named_like_its_instance() -> None:
     """However it is reached."""
     note = TakeNote()

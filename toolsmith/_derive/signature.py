@@ -103,6 +103,8 @@ def read(call: Callable[..., Any], *, final: bool = False) -> Reading:
         )
         return reading
     parameters = list(signature.parameters.values())
+    if _has_its_object(call):
+        del parameters[:1]
     if parameters and _dispatches(call) and parameters[0].kind is _Python.POSITIONAL_OR_KEYWORD:
         parameters[0] = parameters[0].replace(kind=POSITIONAL_ONLY)
     # Also what a partial has bound: the docstring is the whole function's.
@@ -186,6 +188,15 @@ def _dispatches(call: Any) -> bool:
         call = cast("Any", call).func
     ours = getattr(call, "__globals__", None) is vars(functools) or type(call).__module__ == functools.__name__
     return ours and hasattr(call, "register")
+
+
+def _has_its_object(call: Any) -> bool:
+    """Whether it is a `functools.singledispatchmethod` of an instance: its signature still has `self`."""
+    code = getattr(call, "__code__", None)
+    if code is None or not code.co_qualname.startswith(f"{functools.singledispatchmethod.__name__}."):
+        return False
+    inside = dict(zip(code.co_freevars, call.__closure__, strict=True))
+    return "obj" in inside and inside["obj"].cell_contents is not None
 
 
 def _signature(call: Any) -> inspect.Signature:
