@@ -152,6 +152,32 @@ def test_a_predicate_that_fails_lets_nothing_run() -> None:
     assert log == []
 
 
+@pytest.mark.parametrize("answer", [LookupError("who?"), TimeoutError(), 1, {"ok": True}], ids=repr)
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_a_callback_that_fails_has_decided_nothing(
+    wire: Wire, kind: str, answer: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The run ends where it can be gone on from; the other calls have run, and the log has the reason."""
+    log: Log = []
+
+    def ask(waiting: PendingCall) -> Any:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def ask_later(waiting: PendingCall) -> Any:
+        return ask(waiting)
+
+    model = wire.model([call("pay", to="a", amount=500), call("balance")], say("paid"))
+    agent = Agent(wire.provider(model), tools=_tools(log), approve=ask if kind == "sync" else ask_later)
+    waiting = wire.run(agent, "go")
+    assert waiting.stop_reason == "approval"
+    assert "approve failed on a call of pay" in caplog.text
+    assert log == [("main", 0)]
+    assert agent.resume_sync(waiting, approve=True).output == "paid"
+    assert log == [("main", 0), ("a", 500)]
+
+
 def _pending() -> Pending:
     return Pending((PendingCall("c1", "pay", {"to": "a"}), PendingCall("c2", "pay", {"to": "b"})), [])
 

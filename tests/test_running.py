@@ -193,7 +193,7 @@ def test_a_cancelled_error_of_the_tools_own_is_its_failure(run: Run) -> None:
 
 
 @both_drivers
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit])
 def test_interrupts_are_for_the_program(run: Run, error: type[BaseException]) -> None:
     """What is not an `Exception` is no tool's failure."""
 
@@ -202,8 +202,17 @@ def test_interrupts_are_for_the_program(run: Run, error: type[BaseException]) ->
         """Be interrupted."""
         raise error
 
-    with pytest.raises(error):
-        run(_agent(call("interrupted"), tools=[interrupted]))
+    @tool
+    async def interrupted_later() -> str:
+        """Be interrupted."""
+        await asyncio.sleep(0)
+        raise error
+
+    began = time.monotonic()
+    for made in (interrupted, interrupted_later):
+        with pytest.raises(error):
+            run(_agent(call(made.name), tools=[made]))
+    assert time.monotonic() - began < 5
 
 
 _request_id: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="unset")

@@ -16,7 +16,8 @@ from __future__ import annotations
 import inspect
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -269,8 +270,31 @@ def decide(approve: Approve | None, calls: Sequence[PendingCall], timeout: float
     async def wait(answer: Awaitable[Decision]) -> Decision:
         return await answer
 
-    answers = (approve(call) for call in calls)
-    return [workers.wait_for(wait(a)) if inspect.isawaitable(a) else a for a in answers]
+    decisions: list[Decision] = []
+    for call in calls:
+        with _left_open_if_it_fails(call, decisions):
+            answer = approve(call)
+            decisions.append(_decision(workers.wait_for(wait(answer)) if inspect.isawaitable(answer) else answer))
+    return decisions
+
+
+@contextmanager
+def _left_open_if_it_fails(call: PendingCall, decisions: list[Decision]) -> Generator[None]:
+    """A function that fails has decided nothing, and must not cost the work so far."""
+    try:
+        yield
+    except Exception:  # noqa: BLE001 - the user's function
+        from toolsmith._calls.settle import log
+
+        log.exception("approve failed on a call of %s; the call stays undecided.", call.name)
+        decisions.append(None)
+
+
+def _decision(answer: object) -> Decision:
+    """What `approve` gave back: something that is merely true is no "yes"."""
+    if answer is None or isinstance(answer, (bool, str)):
+        return answer
+    raise TypeError(f"approve gave {answer!r}. Give True, False, the reason for a no as a text, or None.")
 
 
 async def adecide(
@@ -284,14 +308,13 @@ async def adecide(
     if approve is not None:
         import asyncio
 
-        clock = asyncio.timeout(timeout)
         try:
-            async with clock:
+            async with asyncio.timeout(timeout):
                 for call in calls:
-                    decisions.append(await _asked(approve, call))
-        except TimeoutError:
-            if not clock.expired():
-                raise  # one of the user's own
+                    with _left_open_if_it_fails(call, decisions):
+                        decisions.append(_decision(await _asked(approve, call)))
+        except TimeoutError:  # the clock's: one of the user's own is a failure like any other
+            pass
     return decisions + [None] * (len(calls) - len(decisions))
 
 

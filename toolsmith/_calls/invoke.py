@@ -173,7 +173,10 @@ class Flight:
         self._task.add_done_callback(self._task_ended)
 
     def _task_ended(self, task: asyncio.Task[tuple[Any, BaseException | None]]) -> None:
-        value, error = (None, asyncio.CancelledError()) if task.cancelled() else task.result()
+        try:
+            value, error = task.result()
+        except BaseException as ended:  # noqa: BLE001 - cancelled, or a GeneratorExit of the tool's own
+            value, error = None, ended
         self._land(Outcome(value, error, False, perf_counter() - self._began))
 
     def _overdue(self) -> None:
