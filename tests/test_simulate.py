@@ -380,6 +380,40 @@ def test_the_grader_tells_a_bad_text_from_a_good_one(text: str, wrong: tuple[str
     assert faults(text, SLIP, "plan_route") == wrong
 
 
+def saying(text: str) -> Callable[..., str]:
+    """A method that puts what it is given into a text, and no more."""
+
+    def method(*given: Any) -> str:
+        return text.format(*given)
+
+    return method
+
+
+def mending(*_: Any) -> tuple[str, ...]:
+    return ("Something was mended.",)
+
+
+WORSE: dict[str, tuple[Callable[..., Any], set[str]]] = {
+    "expected": (saying("something valid"), {"accepted"}),
+    "problem": (saying("Something is wrong."), {"place", "accepted"}),
+    "_unknown": (saying("{2} is not accepted."), {"accepted"}),
+    "_spot": (saying("somewhere"), {"place"}),
+    "broken_json": (saying("`{1}` was not run: no JSON."), {"place", "accepted", "next"}),
+    "repaired": (mending, {"place", "accepted"}),
+    "cut_off": (saying("`{1}` failed."), {"fate", "next", "accepted"}),
+    "unknown_tool": (saying("Nothing was run: what is `{1}`?"), {"next", "accepted"}),
+}
+
+
+@pytest.mark.parametrize("method", WORSE)
+def test_the_grader_notices_when_our_words_get_worse(method: str) -> None:
+    """One method of `Feedback` at a time says less than it does: some text fails, and for that reason."""
+    words, lacking = WORSE[method]
+    worse: Feedback = type("Worse", (Feedback,), {method: words})()
+    found = simulate(simulated_tools.TOOLS, feedback=worse)
+    assert {fault for answer in found.failed for fault in answer.faults} == lacking
+
+
 PEERS = {
     "a fixed sentence": "An error occurred while running the tool. Please try again.",
     "only the kind": "ValueError('Invalid arguments for function plan_route')",

@@ -16,7 +16,7 @@ from toolsmith._simulate.places import Slip
 Fault = Literal[
     "tool",  # does not name the tool
     "fate",  # does not say that the call was not run
-    "place",  # does not name the argument that is wrong
+    "place",  # does not name the argument that is wrong, or where the JSON breaks
     "accepted",  # does not say what is accepted
     "next",  # does not say what to do next
     "length",  # is too long
@@ -32,6 +32,7 @@ LONGEST: Final = 2_000
 _NEXT = re.compile(r"\b(Correct|Send|Call|Did you mean|Use|Leave it out|Answer)\b")
 _OWN_CHECK = "(you sent "
 """Follows the words of a check of the tool's own: what is accepted is for those to say."""
+_SPOT = re.compile(r"\bat character [\d,]+, at `|\bafter [\d,]+ characters?\b")
 _NOT_RUN = re.compile(r"\bwas not run\b|^Nothing was run\b")
 _QUOTED = re.compile(r'`[^`]*`|"(?:[^"\\]|\\.)*"(?:\.\.\.)?')
 _FOREIGN: Final[tuple[tuple[Fault, re.Pattern[str]], ...]] = (
@@ -81,6 +82,8 @@ def _faults(text: str, slip: Slip, tool: str, mended: bool, own: Sequence[str], 
             yield "fate"
         if not _NEXT.search(text):
             yield "next"
+    if slip.spot and not _SPOT.search(text):
+        yield "place"
     if slip.path and not any(_names(text, feedback.place(path)) for path in _places(slip.path, text)):
         yield "place"
     if slip.wants and not any(word in text for word in (*slip.wants, _OWN_CHECK)):

@@ -25,6 +25,7 @@ class Slip:
         path: the place that the answer must name; None where there is none to name.
         wants: the answer must have one of these words: what is accepted, or what to write instead; () for no demand.
         advice: for the tool's author, if the tool takes it; "" where nothing is to be done about that.
+        spot: the answer must say at which character the text breaks.
         length: it is the service that reports the arguments as cut off.
     """
 
@@ -34,6 +35,7 @@ class Slip:
     path: Path | None = None
     wants: tuple[str, ...] = ()
     advice: str = ""
+    spot: bool = False
     length: bool = False
 
 
