@@ -187,12 +187,14 @@ def versions(found: Found) -> str:
     return table(["", "versions"], rows)
 
 
+HEAD = ("what", "API", "by hand", "best other", "toolsmith", "of by hand", "wanted", "met")
+
+
 def page(found: Found) -> str:
     about = found["about"]
     rows = list(lines(found))
     judged = [row[-1] for row in rows if row[-1] != "-"]
     met = judged.count("yes")
-    head = ("what (CPU time)", "API", "by hand", "best other", "toolsmith", "of by hand", "wanted", "met")
     return "\n".join(
         [
             "# Side by side\n",
@@ -203,7 +205,7 @@ def page(found: Found) -> str:
             "SDKs (`by_hand.py`); the best other is the best of the other frameworks on that row. Medians over the "
             "rounds; what costs minutes was measured in one round for the other frameworks: 200 turns, and 200 and "
             "1,000 runs at once.\n",
-            table(head, rows),
+            table(HEAD, rows),
             "\n## Everybody\n",
             "\n\n".join(everybody(found)),
             "\n## Versions\n",
@@ -213,8 +215,16 @@ def page(found: Found) -> str:
     )
 
 
+PAGE = HERE.parent / "docs" / "speed.md"
+BEGIN, END = "<!-- begin: figures, written by benchmarks/run.py -->", "<!-- end: figures -->"
+
+
 def write(found: Found) -> None:
     (HERE / "RESULTS.md").write_text(page(found), encoding="utf-8")
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    rows = [(f"{row[0]}, {row[1]}".rstrip(", "), *row[2:]) for row in lines(found)]
+    made = table(HEAD[:1] + HEAD[2:], rows)
+    PAGE.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
     for path, text in plots.pictures(found).items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -48,6 +48,7 @@ SCRIPTS: Mapping[str, Sequence[Step]] = {
         call("price", fruit="plums", kilos=3),
         say("7.20 euros."),
     ],
+    "speed.md": [say("Yes, 12 kilos.")] * 3,
     "providers.md": [
         call("rooms", city="Oslo"),
         say("Two rooms are free in Oslo."),
@@ -64,6 +65,7 @@ SCRIPTS: Mapping[str, Sequence[Step]] = {
         say("Two."),
         say("Two."),
     ],
+    "rag.md": [call("rag_search", query="opening hours of the shop"), say("It opens at nine [docs-1].")],
     "TOUR.md": [call("search", word="pydantic", limit=1), say("One line.")],
 }
 
