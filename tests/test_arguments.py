@@ -426,6 +426,19 @@ class TestProblems:
         [
             (search, "{}", "`query` is missing; it must be a string."),
             (search, '{"query": "a", "Limit": 3}', "Did you mean `limit`?"),
+            # One object too many around them: they are not missing, and nothing like it is meant.
+            (
+                search,
+                '{"arguments": {"query": "a", "limit": 3}}',
+                "`search` was not run. `arguments` is not an argument of `search`. It holds `query` and `limit`: send "
+                "them without `arguments` around them. Correct this",
+            ),
+            (search, '{"input": {"query": "a"}}', "It holds `query`: send it without `input` around it."),
+            (search, '{"query": "a", "input": {"query": "b"}}', "`search` takes `query`, `limit` and `exact`."),
+            (search, '{"qery": {"limit": 1}}', "Did you mean `query`, which is missing?"),
+            (adopt, '{"pet": {"knd": "cat"}}', "`pet.knd` is not accepted. Did you mean `kind`, which is missing?"),
+            (adopt, '{"pet": {"species": "cat"}}', '`pet.kind` is missing; it must be "cat" or "dog".'),
+            (search, 'Sure: {"query": "a"}', "other text stands before the JSON, at character 1, at `Sure: {"),
             (search, '{"query": "a", "isExact": true}', "Did you mean `exact`?"),
             (
                 drive,
