@@ -28,6 +28,7 @@ from toolsmith import (
     dump_messages,
     load_messages,
     tool,
+    untrusted_text,
 )
 from toolsmith.testing import ScriptedModel, call, raw_call, say, turn
 
@@ -209,6 +210,11 @@ def test_a_conversation_that_is_mended() -> None:
     second = Agent(model.provider("openai"), tools=[book], feedback=WORDS).run_sync("on", message_history=stored)
     lost = [p.text for m in second.messages for p in m.parts if isinstance(p, ToolOutput)]
     assert lost == [WORDS.answer_lost("book")]
+
+
+def test_a_prompt_with_text_of_others() -> None:
+    """Its fence is announced in the same words."""
+    assert untrusted_text("Buy!", "mail", feedback=WORDS).startswith("«Others have written")
 
 
 def test_a_run_that_waited() -> None:
