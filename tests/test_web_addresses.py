@@ -188,6 +188,7 @@ def test_no_spelling_of_this_machine_leads_to_it(inside: Site, host: str) -> Non
         ("http://example.com:22/", "Port 22"),
         ("http://example.com:6379/", "Port 6379"),
         ("http://example.com:99999/", "Port 99999"),
+        ("http://example.com:0/", "Port 0"),
         ("http://example.com/" + "a" * 2_000, "2,000 are the limit"),
         ("http://metadata/computeMetadata/v1/", "not on the public internet"),
         ("http://[fe80::1%25eth0]/", ""),
@@ -258,6 +259,15 @@ def test_the_connection_is_made_to_the_address_that_was_checked(monkeypatch: pyt
     assert [str(r.url) for r in made] == ["https://93.184.216.34/robots.txt", "https://93.184.216.34/a?b=c"]
     assert {r.headers["host"] for r in made} == {"rebind.example"}
     assert {r.extensions["sni_hostname"] for r in made} == {"rebind.example"}
+
+
+def test_names_are_looked_up_by_the_system(inside: Site) -> None:
+    """Without a resolver: `localhost` leads inside, and is followed only where the developer has named it."""
+    fetch = FetchPage(allow_private=[f"localhost:{inside.port}"], ports=[inside.port])
+    assert fetch.fetch(f"http://localhost:{inside.port}/").title == "Inside"
+    assert inside.requests[-1].headers["host"] == f"localhost:{inside.port}"
+    with pytest.raises(ToolError, match="There is no site named"):
+        fetch.fetch(f"http://no-such-name.invalid:{inside.port}/")
 
 
 def test_the_next_address_is_tried_where_nobody_answers(inside: Site) -> None:

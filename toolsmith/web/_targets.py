@@ -106,7 +106,7 @@ class Border:
             raise say.has_credentials()
         if not host:
             raise say.not_an_address(text)
-        port = url.port or _DEFAULT_PORTS[url.scheme]
+        port = _DEFAULT_PORTS[url.scheme] if url.port is None else url.port
         trusted = (host, port) in self.trusted or (host, None) in self.trusted
         if not trusted:
             self._check(host, port)

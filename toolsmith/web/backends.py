@@ -89,9 +89,7 @@ def results_of(
     for row in rows:
         if len(found) >= limit:
             break
-        if not isinstance(row, Mapping):
-            continue
-        texts = cast("Mapping[str, Any]", row)
+        texts = object_of(row)
         address = str(texts.get(url) or "").strip()
         if not is_web_address(address) or address in found:
             continue
@@ -102,6 +100,11 @@ def results_of(
             published=one_line(texts.get(published), 40) if published else "",
         )
     return tuple(found.values())
+
+
+def object_of(data: Any) -> Mapping[str, Any]:
+    """A JSON object as it is; an empty one for anything else."""
+    return cast("Mapping[str, Any]", data) if isinstance(data, Mapping) else {}
 
 
 def is_web_address(text: str) -> bool:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 from toolsmith.errors import ConfigError
 from toolsmith.web import _wording as say
 from toolsmith.web._http import Answer, blocking, exchange
-from toolsmith.web.backends import Found, is_web_address, one_line, results_of
+from toolsmith.web.backends import Found, is_web_address, object_of, one_line, results_of
 
 VARIABLE = "SEARXNG_URL"
 
@@ -80,14 +79,14 @@ class SearXNG:
             log.warning("SearXNG at %s sends no JSON: add json to `formats` in its settings.yml", self._shown)
             raise say.no_json()
         if answer.status == 400:
-            raise say.bad_query(self.name, one_line(_object(data).get("error"), 200))
+            raise say.bad_query(self.name, one_line(object_of(data).get("error"), 200))
         if answer.status != 200:
             raise say.failed(self.name, answer.status)
-        rows = _object(data).get("results")
+        rows = object_of(data).get("results")
         if not isinstance(rows, list):
             raise say.no_answer_of_it(self.name)
         found = results_of(cast("list[Any]", rows), limit, published="publishedDate")
-        silent = _unresponsive(_object(data).get("unresponsive_engines"))
+        silent = _unresponsive(object_of(data).get("unresponsive_engines"))
         if silent and not found:
             raise say.engines_silent([f"{engine} ({why})" if why else engine for engine, why in silent])
         notes = (say.some_engines_silent([engine for engine, _ in silent]),) if silent else ()
@@ -101,10 +100,6 @@ class SearXNG:
 
     def __repr__(self) -> str:
         return f"SearXNG({self._shown!r})"
-
-
-def _object(data: Any) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", data) if isinstance(data, Mapping) else {}
 
 
 def _unresponsive(rows: Any) -> list[tuple[str, str]]:

@@ -7,13 +7,13 @@ Source: POST https://api.tavily.com/search as in docs.tavily.com and tavily-pyth
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, cast
 
 from toolsmith.errors import ConfigError
 from toolsmith.web import _wording as say
 from toolsmith.web._http import Answer, blocking, exchange
-from toolsmith.web.backends import Found, is_web_address, one_line, results_of
+from toolsmith.web.backends import Found, is_web_address, object_of, one_line, results_of
 
 VARIABLE = "TAVILY_API_KEY"
 
@@ -76,7 +76,7 @@ class Tavily:
         return self._read(answer, limit)
 
     def _read(self, answer: Answer, limit: int) -> Found:
-        data = _object(answer.json())
+        data = object_of(answer.json())
         match answer.status:
             case 200:
                 rows = data.get("results")
@@ -84,7 +84,7 @@ class Tavily:
                     raise say.no_answer_of_it(self.name)
                 return Found(results_of(cast("list[Any]", rows), limit, published="published_date"))
             case 400 | 422:
-                raise say.bad_query(self.name, one_line(_object(data.get("detail")).get("error"), 200))
+                raise say.bad_query(self.name, one_line(object_of(data.get("detail")).get("error"), 200))
             case 401 | 403:
                 raise say.refused_key(self.name)
             case 429:
@@ -96,7 +96,3 @@ class Tavily:
 
     def __repr__(self) -> str:
         return "Tavily()"
-
-
-def _object(data: Any) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", data) if isinstance(data, Mapping) else {}
