@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NotRequired
 
 from pydantic import BaseModel
 from typing_extensions import TypedDict, Unpack
@@ -52,6 +52,40 @@ def shadowed() -> Tool[..., Any]:
         size: int
 
     def take(x: Inner) -> Any:
+        return x
+
+    return tool(take)
+
+
+def shadowed_in_a_dataclass() -> Tool[..., Any]:
+    @dataclasses.dataclass
+    class Inner:
+        size: int
+
+    @dataclasses.dataclass
+    class Outer:
+        inner: Inner
+        others: list[Inner] = dataclasses.field(default_factory=list[Any])
+
+    def take(x: Outer) -> Any:
+        assert isinstance(x, Outer)
+        assert all(isinstance(i, Inner) for i in (x.inner, *x.others))
+        return x
+
+    return tool(take)
+
+
+def shadowed_in_a_typed_dict() -> Tool[..., Any]:
+    @dataclasses.dataclass
+    class Inner:
+        size: int
+
+    class Outer(TypedDict):
+        inner: Inner
+        others: NotRequired[list[Inner]]
+
+    def take(x: Outer) -> Any:
+        assert all(isinstance(i, Inner) for i in (x["inner"], *x.get("others", ())))
         return x
 
     return tool(take)

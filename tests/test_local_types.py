@@ -40,6 +40,13 @@ def test_a_local_name_comes_before_a_global_one() -> None:
     assert local.shadowed().call_json_sync('{"x": {"size": 2}}').data == {"size": 2}
 
 
+@pytest.mark.parametrize("make", [local.shadowed_in_a_dataclass, local.shadowed_in_a_typed_dict])
+def test_a_local_name_comes_before_a_global_one_in_fields_too(make: Callable[[], Tool[..., Any]]) -> None:
+    """pydantic itself would take the global class of that name."""
+    result = make().call_json_sync('{"x": {"inner": {"size": 2}, "others": [{"size": 3}]}}')
+    assert result.data == {"inner": {"size": 2}, "others": [{"size": 3}]}, result.error
+
+
 def test_a_name_that_is_nowhere_is_told_with_its_place() -> None:
     """The missing name, the line and the way out; none of our own classes."""
     with pytest.raises(DefinitionError) as caught:

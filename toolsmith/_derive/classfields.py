@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 import sys
 import typing
 from collections.abc import Callable, Generator, Mapping
@@ -69,11 +70,11 @@ def fields_of(cls: Any) -> Fields | None:
         if typing_extensions.is_typeddict(cls):
             # Before Python 3.12 typing's own does not keep what pydantic needs to know.
             foreign = sys.version_info < (3, 12) and type(cls).__module__ == "typing"
-            return Fields(tuple(typed_dict_fields(cls)), dict, foreign)
+            return Fields(tuple(typed_dict_fields(cls)), dict, foreign or _is_shaded(cls))
         if "__dataclass_fields__" in cls.__dict__ and not is_pydantic_dataclass(cls):
             # pydantic describes a field that is not in `__init__`, and then refuses it.
             foreign = not all(f.init for f in dataclasses.fields(cls))
-            return Fields(tuple(_of_dataclass(cls)), cls, foreign)
+            return Fields(tuple(_of_dataclass(cls)), cls, foreign or _is_shaded(cls))
     except (NameError, TypeError, KeyError, ValueError):
         return None
     return None
@@ -108,6 +109,17 @@ def _hints(cls: Any) -> dict[str, Any]:
         return typing_extensions.get_type_hints(cls, include_extras=True)
     except NameError:
         return typing_extensions.get_type_hints(cls, localns=near | own, include_extras=True)
+
+
+def _is_shaded(cls: Any) -> bool:
+    """Whether a local class names another local one for which pydantic would take a global class of the same name."""
+    if "<locals>" not in cls.__qualname__:
+        return False
+    known = vars(sys.modules.get(cls.__module__, typing))
+    shaded = [n for n, held in _names.get().items() if isinstance(held, type) and known.get(n, held) is not held]
+    bases = cast("tuple[type[Any], ...]", cls.__mro__)
+    said = str([inspect.get_annotations(base) for base in bases]) if shaded else ""
+    return any(re.search(rf"\b{re.escape(name)}\b", said) for name in shaded)
 
 
 def typed_dict_fields(cls: Any) -> list[Field]:
