@@ -98,6 +98,15 @@ SHOWN = {
         "`write_file` was not run: the user did not allow it.",
         "In the folder: link.txt, minutes.md, todo.md",
     ],
+    "12_read_only_sql.py": [
+        "{'orders': [{'name': 'id', 'type': 'INTEGER', 'key': True}",
+        "The query does more than read its tables.",
+        "There is more than one statement.",
+        "The query took longer than 0.5 seconds.",
+        "There is no column 'custommer'. Did you mean 'customer'?",
+        "[{'customer': 'Ada', 'total': 57.5}]",
+        "The file is as it was.",
+    ],
 }
 
 
