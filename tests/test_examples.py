@@ -61,6 +61,14 @@ SHOWN = {
         "ConnectionError('password=hunter2",
         "8 calls, 6 of them failed",
     ],
+    "07_search_documents.py": [
+        "3 added, 0 unchanged, 1 failed; 4 passages written\nfailed: scan.pdf: it is broken",
+        "[shop-3] returns.md, Returns > Time, line 5\nGoods may be sent back within thirty days.\n",
+        "It answers: You have thirty days [shop-3].",
+        "  [shop-3] returns.md, Returns > Time, line 5: Goods may be sent back",
+        "0 added, 1 replaced, 2 unchanged, 1 failed; 1 passage written",
+        "Now: The shop opens at ten.",
+    ],
     "08_search_the_web.py": [
         "(nothing was found for “flying carpet Oslo Bergen”. Ask in other words, or more generally;",
         "[1] Night trains of the north\n",

@@ -150,7 +150,7 @@ class Account:
             )
             if sources or name in ("added", "unchanged")
         ]
-        lines = [f"{', '.join(counts)}; {self.passages:,} passages written"]
+        lines = [f"{', '.join(counts)}; {self.passages:,} passage{'' if self.passages == 1 else 's'} written"]
         lines += [f"failed: {failure}" for failure in self.failed]
         lines += [f"read in part: {failure}" for failure in self.partial]
         lines += [f"not all embedded: {self.unembedded}"] if self.unembedded else []
