@@ -264,6 +264,9 @@ RAW = Tool(
             "query": {"type": "string", "minLength": 1},
             "sort": {"enum": ["asc", "desc"]},
             "page": {"type": "integer", "minimum": 1, "maximum": 50},
+            "at": {"type": "string", "format": "time"},
+            "since": {"type": "string", "format": "date-time"},
+            "for": {"type": "string", "format": "duration"},
             "window": {
                 "type": "object",
                 "properties": {"from": {"type": "string", "format": "date"}, "size": {"type": "integer"}},

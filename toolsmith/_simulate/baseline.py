@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FORMATS: Final[Mapping[str, str]] = {
     "date": "2026-11-30",
     "date-time": "2026-11-30T18:05:00Z",
-    "time": "18:05:00",
+    "time": "18:05:00Z",
     "duration": "PT5M",
     "uuid": "12345678-1234-4678-9234-567812345678",
     "uri": "https://example.org/page",

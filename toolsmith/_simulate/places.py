@@ -210,7 +210,8 @@ class Case:
     def _formats(self, node: Schema) -> Iterator[str]:
         for part in self.shapes.parts(node):
             if isinstance(part, Mapping):
-                yield str(part.get("format", ""))
+                form = str(part.get("format", ""))
+                yield from (form, "full-time") if form == "time" else (form,)
                 if part.get("contentMediaType") == "application/json":
                     yield "json-string"
                 for branch in (*list_of(part.get("anyOf")), *list_of(part.get("oneOf"))):
