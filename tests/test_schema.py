@@ -122,6 +122,12 @@ class Spot(NamedTuple):
     when: dt.date | None = None
 
 
+class Stream(BaseModel):
+    numbers: abc.Iterable[int]
+    inner: dict[str, abc.Iterable[abc.Iterable[int]]]
+    once: abc.Generator[int, None, None]
+
+
 @dataclasses.dataclass
 class Batch:
     """Numbers to add."""
@@ -275,6 +281,16 @@ def test_iterables_are_read_before_the_function_runs(annotation: Any) -> None:
     """A bad item is found by the check, not in the middle of the function."""
     assert received(annotation, "[1, 2]") == [1, 2]
     assert "`x[1]`" in refused(annotation, '[1, "two"]')
+
+
+def test_iterables_in_a_model_are_read_before_the_function_runs() -> None:
+    """At any depth; pydantic itself would look at the items while the function reads them, and only once."""
+    stream = received(list[Stream], '[{"numbers": [1, 2], "inner": {"x": [[3], [4]]}, "once": [5]}]')[0]
+    assert stream.numbers == [1, 2]
+    assert stream.inner == {"x": [[3], [4]]}
+    assert next(stream.once) == 5
+    assert "`x.numbers[1]`" in refused(Stream, '{"numbers": [1, "two"], "inner": {}, "once": []}')
+    assert "`x.inner.y[0][0]`" in refused(Stream, '{"numbers": [], "inner": {"y": [["a"]]}, "once": []}')
 
 
 def test_iterators_are_iterators() -> None:

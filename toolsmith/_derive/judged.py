@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, get_origin
 
 from pydantic_core import SchemaValidator, from_json
 
@@ -43,7 +43,8 @@ class Judged:
     def __init__(self, validator: SchemaValidator, schema: Mapping[str, Any], doubts: Doubts) -> None:
         self._schema = schema
         self._json = doubts.json
-        self._always = doubts.always or doubts.lax or doubts.open
+        self._always = doubts.always or doubts.lax or doubts.open or doubts.lazy
+        self._lazy = doubts.lazy
         # What is forbidden or lax here has been judged by the schema before.
         self._validate = partial(
             validator.validate_json, strict=not doubts.lax, extra=None if doubts.open else "forbid"
@@ -71,7 +72,8 @@ class Judged:
                 from toolsmith._derive.judge import judged
 
                 raise Refused(judged(self._judge, value))
-        return self._validate(data)
+        values = self._validate(data)
+        return _read_out(values) if self._lazy else values
 
     def _look_inside(self, value: Any) -> None:
         """See to it that strings that hold JSON hold what is read in one way only, and finite numbers."""
@@ -90,6 +92,25 @@ class Judged:
                 found.append(Refusal(path, "format", text, False))
         if found:
             raise Refused(found)
+
+
+def _read_out(value: Any) -> Any:
+    """Values with lists in place of what pydantic validates only while it is read, and only once.
+
+    A `Generator` stays what `next` can be called on.
+    """
+    kind = value.__class__
+    if kind.__name__ == "ValidatorIterator":
+        return [_read_out(item) for item in value]
+    if kind is list:
+        return [_read_out(item) for item in value]
+    fields: Mapping[str, Any] = getattr(kind, "model_fields", {})
+    members: Any = value if kind is dict else getattr(value, "__dict__", {})
+    for name in members if kind is dict or fields or hasattr(kind, "__dataclass_fields__") else ():
+        member = _read_out(members[name])
+        once = name in fields and get_origin(fields[name].annotation) is Generator
+        members[name] = iter(member) if once and member is not members[name] else member
+    return value
 
 
 def _texts(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:

@@ -41,6 +41,7 @@ class Doubts:
             arrays for sets. The schema is as strict, so let the schema be.
         open: a model that takes extra keys lies within; forbidding them on all models would close it.
         json: a string that holds JSON lies within (`Json[...]`); pydantic reads NaN and infinities in it.
+        lazy: an `Iterable` lies within, whose items pydantic would look at only while the function reads them.
     """
 
     always: bool = False
@@ -48,9 +49,10 @@ class Doubts:
     lax: bool = False
     open: bool = False
     json: bool = False
+    lazy: bool = False
 
     def __bool__(self) -> bool:
-        return self.always or self.booleans or self.lax or self.open or self.json
+        return self.always or self.booleans or self.lax or self.open or self.json or self.lazy
 
 
 class NeutralSchema(GenerateJsonSchema):
@@ -201,6 +203,10 @@ class NeutralSchema(GenerateJsonSchema):
         else:
             made.pop("uniqueItems", None)
         return made
+
+    def generator_schema(self, schema: core_schema.GeneratorSchema) -> Json:
+        self.doubts.lazy = True
+        return super().generator_schema(schema)
 
     def dict_schema(self, schema: core_schema.DictSchema) -> Json:
         return self._keyed(super().dict_schema(schema), schema)
