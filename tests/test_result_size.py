@@ -589,6 +589,25 @@ def test_handles_end_with_their_run(wire: Wire) -> None:
     assert page.startswith('["x","x"')
 
 
+def test_what_the_program_changes_later_is_not_read() -> None:
+    """A tool may give what it goes on to work with; the model reads on in what it was given."""
+    rows: list[Any] = ["a"] * 900
+
+    @tool(max_result_size=600)
+    def look() -> list[Any]:
+        """Look."""
+        return rows
+
+    @tool
+    def change() -> str:
+        """Change."""
+        rows[:] = [object()]
+        return "changed"
+
+    _, texts = run(call("look"), call("change"), call("read_more", handle="r1", start=800), tools=[look, change])
+    assert texts[2] == compact(["a"] * 100) + "\n\nNote: items 800 to 899 of 900; the end."
+
+
 def test_runs_at_once_do_not_see_each_other() -> None:
     """An agent's runs each have their own results, under the same names."""
 

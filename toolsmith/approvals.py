@@ -211,7 +211,7 @@ def _dumped(answer: Answered) -> dict[str, Any]:
 
 def _pages(data: dict[str, Any]) -> dict[str, Any]:
     """What `Pages.dump` gave, looked at now and not when it is needed."""
-    if data and not (isinstance(data["last"], int) and all(len(kept) == 5 for kept in data["kept"].values())):
+    if data and not (isinstance(data["last"], int) and all(len(kept) == 6 for kept in data["kept"].values())):
         raise ValueError("pages")
     return data
 

@@ -53,7 +53,7 @@ class Kept:
 
     Attributes:
         tool: which gave it.
-        data: all of it.
+        data: all of it; once it is kept, as JSON text, since the program may go on to change what it gave.
         size: characters of it as text.
         bound: characters of a part of it, the note included.
         untrusted: others have written it.
@@ -64,14 +64,21 @@ class Kept:
     size: int
     bound: int
     untrusted: bool = False
+    frozen: bool = False
     _value: Any = None
 
     @property
     def value(self) -> Any:
         """The data; of a text that is JSON, what it says."""
         if self._value is None:
-            self._value = structure(self.data)
+            self._value = json.loads(self.data) if self.frozen else structure(self.data)
         return self._value
+
+    def freeze(self) -> None:
+        """Let go of what belongs to the program."""
+        if not isinstance(self.data, str):
+            self.data, self.frozen = json.dumps(self.data, ensure_ascii=False), True
+        self._value = None
 
 
 @dataclass(slots=True, eq=False)
@@ -149,7 +156,7 @@ class Pages:
 
     def dump(self) -> dict[str, Any]:
         """As JSON data, for `load`."""
-        kept = {h: [k.tool, k.data, k.size, k.bound, k.untrusted] for h, k in self._kept.items()}
+        kept = {h: [k.tool, k.data, k.size, k.bound, k.untrusted, k.frozen] for h, k in self._kept.items()}
         return {"last": self._last, "kept": kept, "dropped": self._dropped}
 
     def take_over(self, dumped: Mapping[str, Any]) -> None:
@@ -198,6 +205,15 @@ def shortened(result: ToolResult, tool: str, bound: int, tell: Tell, words: Feed
         if not gaps and len(text := told(body)) <= bound:
             return text
     handle = pages.keep(kept) if pages is not None else ""
+    text = _cut_to(bound, kept, told, words, pages, handle)
+    if handle:
+        kept.freeze()
+    return text
+
+
+def _cut_to(bound: int, kept: Kept, told: Callable[..., str], words: Feedback, pages: Pages | None, handle: str) -> str:
+    """As much of a result as there is room for beside a note that says how to see the rest."""
+    tool, total, value = kept.tool, kept.size, kept.value
 
     def note(gaps: Sequence[Gap]) -> str:
         more = pages.arguments(handle, kept, gaps[0]) if pages is not None and handle and gaps else ""
