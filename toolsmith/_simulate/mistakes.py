@@ -45,7 +45,11 @@ MISTAKES: Final[tuple[Mistake, ...]] = (
         names.extra,
     ),
     Mistake(
-        "misspelt-name", "misspells an argument's name", "there are arguments", "tobi/qmd#373", names.misspelt_name
+        "misspelt-name",
+        "misspells an argument's name",
+        "there are arguments",
+        "ur-whitelab/MDCrow#124",
+        names.misspelt_name,
     ),
     Mistake(
         "name-case",
@@ -102,14 +106,14 @@ MISTAKES: Final[tuple[Mistake, ...]] = (
         "list-for-scalar",
         "sends a list of one for a single value",
         "there is a single value",
-        "Lexus2016/hermes-agent-evolution#1684",
+        "tidyverse/ellmer#929",
         values.list_for_scalar,
     ),
     Mistake(
         "scalar-for-list",
         "sends a single value for a list",
         "there is a list",
-        "Miso2233/SonettoHere#319",
+        "NousResearch/hermes-agent#19717",
         values.scalar_for_list,
     ),
     Mistake(
@@ -141,7 +145,7 @@ MISTAKES: Final[tuple[Mistake, ...]] = (
         "wrong-branch",
         "mixes two alternatives, or sends none of them",
         "a value has alternatives",
-        "MoonshotAI/kimi-code#2118",
+        "modelcontextprotocol/modelcontextprotocol#2806",
         values.wrong_branch,
     ),
     Mistake(
