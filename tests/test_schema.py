@@ -507,6 +507,13 @@ def test_a_stale_docstring_warns_and_may_be_an_error() -> None:
         Tool(probe, strict_docs=True)
 
 
+def test_a_typed_dict_is_no_tool() -> None:
+    """It does nothing; the error shows how one takes part."""
+    task: Any = TypedDict("Task", {"title": str})
+    with pytest.raises(DefinitionError, match=r"def task\(data: Task\).*def task\(\*\*data: Unpack\[Task\]\)"):
+        Tool(task)
+
+
 def test_a_builtin_says_what_to_do() -> None:
     """What has no annotations cannot be a tool by itself."""
     with pytest.raises(DefinitionError, match="has no annotation"):

@@ -97,10 +97,7 @@ def read(call: Callable[..., Any], *, final: bool = False) -> Reading:
     try:
         signature = _signature(call)
     except (ValueError, TypeError) as error:
-        reading.problems.append(
-            f"{reading.place}: Python cannot tell the parameters of {reading.name!r} ({error}). Write a function with "
-            f"annotated parameters that calls it, and make that the tool."
-        )
+        reading.problems.append(f"{reading.place}: {_unsigned(call, reading.name, error)}")
         return reading
     parameters = list(signature.parameters.values())
     if _has_its_object(call):
@@ -121,6 +118,19 @@ def read(call: Callable[..., Any], *, final: bool = False) -> Reading:
             if parameter.name not in bound:
                 _take(reading, scope, parameter)
     return reading
+
+
+def _unsigned(call: Any, name: str, error: Exception) -> str:
+    if typing_extensions.is_typeddict(call):
+        return (
+            f"the TypedDict {call.__name__} says what data looks like, and does nothing that a tool could do. Write a "
+            f"function that takes it, def {name}(data: {call.__name__}), and make that the tool; or take its keys as "
+            f"arguments, def {name}(**data: Unpack[{call.__name__}])."
+        )
+    return (
+        f"Python cannot tell the parameters of {name!r} ({error}). Write a function with annotated parameters that "
+        f"calls it, and make that the tool."
+    )
 
 
 def innermost(call: Any) -> Callable[..., Any]:
