@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import inspect
+import json
 import logging
 import re
 import time
@@ -28,7 +29,7 @@ from toolsmith import (
     ToolResult,
     tool,
 )
-from toolsmith.testing import Api, ScriptedModel, call, raw_call, refuse, say, turn
+from toolsmith.testing import Api, ScriptedModel, call, garbage, raw_call, refuse, say, turn
 
 # ---- the tools of the gallery
 
@@ -284,6 +285,7 @@ def _refused() -> list[Entry]:
             "The service cut the model's message inside a call",
             lambda: _outputs(turn(call("plan_route", stops=[{"place": "Oslo"}]).cut(20), stop="length"))[0],
         ),
+        ("A server that reads calls itself could not read it", _unread),
         (
             "A call that came although no more are taken",
             lambda: _outputs(oslo, room, limits=Limits(turns=1))[1],
@@ -490,6 +492,12 @@ class _Counter:
 
     def seconds_left(self) -> float:
         return 700
+
+
+def _unread() -> str:
+    error = {"message": "Failed to call a function.", "code": "tool_use_failed", "failed_generation": "book_room("}
+    steps = [garbage(json.dumps({"error": error}), status=400), say("done")]
+    return _run(*steps, api="openai-chat").new_messages[2].text
 
 
 def _budgets() -> list[Entry]:

@@ -219,6 +219,24 @@ _request_id: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", 
 
 
 @both_drivers
+def test_a_tool_may_stay_on_the_calling_thread(run: Run) -> None:
+    """Some libraries are bound to one: `thread=False`."""
+
+    @tool(thread=False)
+    def bound() -> bool:
+        """Where does it run?"""
+        return threading.current_thread() is threading.main_thread()
+
+    @tool
+    def free() -> bool:
+        """Where does it run?"""
+        return threading.current_thread() is threading.main_thread()
+
+    result = run(_agent([call("bound"), call("free")], tools=[bound, free]))
+    assert [record.result.data for record in result.tool_calls] == [True, False]
+
+
+@both_drivers
 @pytest.mark.parametrize("kind", ["sync", "async"])
 def test_context_variables_reach_the_tool(run: Run, kind: str) -> None:
     """Tracing and request-local state are there, in whatever thread the function runs."""

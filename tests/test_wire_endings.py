@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -296,6 +297,71 @@ def test_servers_that_are_nearly_compatible(quirk: Any) -> None:
         assert result.output == "3 and 7"
         assert [record.result.data for record in result.tool_calls] == [3, 7]
         model.assert_exhausted()
+
+
+def unread(generation: str) -> Scripted:
+    """A 400 in the words of a server that reads calls itself, and could not."""
+    words = "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details."
+    error = {"message": words, "type": "invalid_request_error", "code": "tool_use_failed"}
+    return garbage(json.dumps({"error": {**error, "failed_generation": generation}}), status=400)
+
+
+@pytest.mark.parametrize(("generation", "says"), [
+    ('{"name": "add", "arguments": {"a": "one"}}', "`a` must be a whole number"),
+    ('[{"name": "sum_up", "parameters": {"a": 1}}]', "no tool named `sum_up`"),
+    ('{"type": "function", "function": {"name": "add", "arguments": "{\\"b\\": 2}"}}', "`a` is missing"),
+    ('<function=add{"a": "x"}</function>', "`a` must be a whole number"),
+    ("add(a=1", "could not be read as a tool call"),
+    ('["add", 1]', "could not be read as a tool call"),
+])  # fmt: skip
+def test_a_call_that_the_server_could_not_read(wire: Wire, generation: str, says: str) -> None:
+    """Some servers answer bad calls with a 400. The model hears what was wrong and what there is, and tries again."""
+    if wire.api != "openai-chat":
+        return
+    model = wire.model(unread(generation), call("add", a=1), say("41"))
+    result = wire.run(agent(wire, model), "go")
+    assert (result.output, RAN) == ("41", [1])
+    assert says in json.dumps(model.requests[1].messages, ensure_ascii=False)
+
+
+def test_a_call_that_only_the_server_could_not_read(wire: Wire) -> None:
+    """It is whole, and fits: then it is a call like any other."""
+    if wire.api != "openai-chat":
+        return
+    model = wire.model(unread('<function=add>{"a": 1}</function><function=add>{"a": 2}</function>'), say("both"))
+    result = wire.run(agent(wire, model), "go")
+    assert (result.output, sorted(RAN)) == ("both", [1, 2])
+
+
+def test_a_server_that_can_read_nothing(wire: Wire) -> None:
+    """Not for ever; the error has the history, and the run can go on from there."""
+    if wire.api != "openai-chat":
+        return
+    model = wire.model(call("add", a=1), *[unread("add(a=1")] * 4, say("41"))
+    asking = agent(wire, model)
+    with pytest.raises(ProviderError) as error:
+        wire.run(asking, "go")
+    assert (error.value.code, len(model.requests)) == ("tool_use_failed", 5)
+    assert wire.run(asking, None, history=error.value.messages).output == "41"
+    assert RAN == [1]
+
+
+def test_a_turn_that_pauses_for_ever(wire: Wire) -> None:
+    """Each pause is a request: there is an end to them."""
+    if wire.api != "anthropic":
+        return
+    model = wire.model(*[pause(say("Still searching."))] * 20, say("Here."))
+    asking = agent(wire, model)
+    result = wire.run(asking, "go")
+    assert (result.stop_reason, len(model.requests)) == ("unknown", 20)
+    assert wire.run(asking, "And?", history=result.messages).output == "Here."
+
+
+def test_a_model_that_never_stops_calling(wire: Wire) -> None:
+    """Limits hold that nobody has set: each call is another one, so that only the number of turns stops them."""
+    model = wire.answering(lambda r: call("add", a=r.number) if r.number < 25 else say("Enough."))
+    result = wire.run(agent(wire, model), "go")
+    assert (result.output, result.stop_reason, result.turns) == ("Enough.", "turn_limit", 25)
 
 
 def test_a_stream_that_just_ends(wire: Wire) -> None:

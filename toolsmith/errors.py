@@ -121,6 +121,7 @@ class ProviderError(RunError):
         code: the service's own error code or type, "" where it gave none.
         request_id: the service's id of the request, "" where it gave none.
         retry_after: seconds that the service asked to wait, or None.
+        generation: what the model had written, where the service could not read it as a call and says so; else "".
     """
 
     def __init__(
@@ -133,8 +134,10 @@ class ProviderError(RunError):
         code: str = "",
         request_id: str = "",
         retry_after: float | None = None,
+        generation: str = "",
     ) -> None:
         super().__init__(text)
+        self.generation = generation
         self.category: ErrorCategory = category
         self.provider = provider
         self.status = status

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 MAX_PAUSES = 20
 """Turns in a row that a service may pause before the run ends; each is a full request."""
 
+MAX_UNREAD = 3
+"""Turns in a row that the service could not read before the run fails."""
+
 MAX_MISFITS = 3
 """Answers that do not fit `output_type` before the run fails."""
 
@@ -86,6 +89,7 @@ class Conversation:
     _cut_off: bool = False
     _pauses: int = 0
     _misfits: int = 0
+    _unread: int = 0
     _number: int = 0  # of the turn under way, from 1; closing turns count here
 
     def steps(self, waiting: Pending | None = None, decisions: Sequence[Decision] = ()) -> Generator[Step, Any, Ending]:
@@ -114,7 +118,9 @@ class Conversation:
             except ProviderError as error:
                 if error.category == "timeout" and self.budget.out_of_time:
                     return self._out_of_time()
-                raise
+                reply = self._reread(error)
+            else:
+                self._unread = 0
             self.budget.charge(reply.usage)
             self.history.append(reply.message)
             turn = self._turn(reply)
@@ -123,6 +129,9 @@ class Conversation:
                 ending = yield from self._act(turn, jobs)
             if ending is None or ending.pending is None:
                 turn.close(self.history, self.records)
+            if self._unread and not turn.calls:
+                self.history.append(Message("user", (Text(self.feedback.unread([t.name for t in self.tools])),)))
+                continue
             if ending is None and turn.misfit is not None:
                 self._misfit(turn.misfit, told=bool(turn.calls))
             if ending is not None:
@@ -316,6 +325,19 @@ class Conversation:
         """
         if self.restrict is not None:
             self.allowed = with_reader(allowed_names(self.restrict(self._number + 1), self.tools), self.pages)
+
+    def _reread(self, error: ProviderError) -> Reply:
+        """The turn that the service could not read.
+
+        Raises:
+            ProviderError: it is another failure, or this one too often in a row.
+        """
+        if not error.generation or self._unread >= MAX_UNREAD:
+            raise error
+        from toolsmith._run.garbled import reread
+
+        self._unread += 1
+        return reread(error.generation, self._number)
 
     def _choice(self) -> str:
         if self.closing is not None:

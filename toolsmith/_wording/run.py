@@ -111,6 +111,16 @@ class RunWording(Wording):
 
     # ---- the end
 
+    def unread(self, tools: Sequence[str]) -> str:
+        """The service could not read the model's message as a call, and nor can we."""
+        words = "Your last message could not be read as a tool call, so nothing was run."
+        if not tools:
+            return f"{words} There are no tools in this run. Answer in words."
+        return (
+            f"{words} Call a tool by its name, with one JSON object as its arguments, or answer in words. "
+            f"The tools are {self.names(tools, _TOOLS_SHOWN)}."
+        )
+
     def closing(self, reason: str) -> str:
         """The run's own budget has ended; this asks for the answer.
 

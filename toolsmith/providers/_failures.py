@@ -133,6 +133,7 @@ def refusal(
         code=code or kind,
         request_id=request_id,
         retry_after=retry_after(headers),
+        generation=txt(obj(obj(body).get("error", body)).get("failed_generation")),
     )
 
 
