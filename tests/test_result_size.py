@@ -394,12 +394,13 @@ def test_reading_on_in_a_text(text: str, times: int) -> None:
 
 
 def test_a_place_that_is_too_long_to_say() -> None:
-    """It is not said again, but how to go on from it is."""
+    """It is not said again, but how to go on from it is; and of a gap at such a place, how to come nearer."""
     deep: Any = "x" * 3_000
     for _ in range(150):
         deep = [deep]
     sent = {"handle": "r1", "at": "[0]" * 150}
     _, texts = run(call("look"), call("read_more", **sent), tools=[giving(deep, max_result_size=600)])
+    assert more(parts(texts[0])[1]) == {"handle": "r1", "at": "[0]" * 66}
     body, note = parts(texts[1])
     assert set(body) == {"x"}
     assert f'{3_000 - len(body):,} are left. Call `read_more` with {{"start": {len(body)}}} and the same other' in note

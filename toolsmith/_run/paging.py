@@ -136,11 +136,10 @@ class Pages:
         return _Page(self, kept, handle, path, found, wanted.start).made(tell, notes)
 
     def arguments(self, handle: str, kept: Kept, gap: Gap) -> str:
-        """What to send for what is missing, as JSON; "" where that would be too long to say."""
+        """What to send for what is missing, as JSON; of a place that is too long to say, for what it is in."""
         path, start = gap
-        at = place_of(kept.value, path, most=kept.bound // 8)
-        if at is None:
-            return ""
+        while (at := place_of(kept.value, path, most=kept.bound // 3)) is None:
+            path, start = path[:-1], 0
         sent: dict[str, Any] = {"handle": handle}
         if at:
             sent["at"] = at
@@ -150,14 +149,10 @@ class Pages:
 
     # ---- beyond this process
 
-    def copy(self) -> Pages:
-        """As it stands; later results do not reach it."""
-        return replace(self, _kept=self._kept.copy(), _dropped=self._dropped.copy())
-
     def dump(self) -> dict[str, Any]:
         """As JSON data, for `load`."""
         kept = {h: [k.tool, k.data, k.size, k.bound, k.untrusted, k.frozen] for h, k in self._kept.items()}
-        return {"last": self._last, "kept": kept, "dropped": self._dropped}
+        return {"last": self._last, "kept": kept, "dropped": {**self._dropped}}
 
     def take_over(self, dumped: Mapping[str, Any]) -> None:
         """Go on from what `dump` gave."""
@@ -306,7 +301,8 @@ class _Page:
             return words.result_place(place_of(self.kept.value, self.path))
         more = ""
         if end < total:
-            more = pages.arguments(self.handle, self.kept, (self.path, end)) or json.dumps({"start": end})
+            said = place_of(self.kept.value, self.path, most=self.kept.bound // 3) is not None
+            more = pages.arguments(self.handle, self.kept, (self.path, end)) if said else json.dumps({"start": end})
         return words.page_note(
             what,
             start,
