@@ -202,9 +202,9 @@ def page(found: Found) -> str:
             f"{about['python']}; {about['machine']}; load {about['load']} when it began, so compare figures of a row "
             "with each other, not with another day's.\n",
             f"Of {len(judged)} figures with a target {met} are met. By hand is the loop that one would write on the "
-            "SDKs (`by_hand.py`); the best other is the best of the other frameworks on that row. Medians over the "
-            "rounds; what costs minutes was measured in one round for the other frameworks: 200 turns, and 200 and "
-            "1,000 runs at once.\n",
+            "SDKs (`by_hand.py`); the best other is the best of the other frameworks on that row. The figures of "
+            "toolsmith and by hand are medians over the rounds (by hand, 1,000 runs at once: one round), those of the "
+            "others of one.\n",
             table(HEAD, rows),
             "\n## Everybody\n",
             "\n\n".join(everybody(found)),

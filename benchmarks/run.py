@@ -6,8 +6,8 @@
 
 Each side is installed from PyPI into a virtual environment of its own below `--work`, and measured in fresh processes:
 on a core of their own where there are two, while the service that answers (`fake_service.py`) has the other. The sides
-take turns, round by round, so that all meet the same noise. What costs minutes is measured once for the other
-frameworks (`Stage.once`). The figures are CPU time; the report goes by their ratio to the loop by hand.
+take turns, round by round, so that all meet the same noise. Rounds after the first are for toolsmith and the loop by
+hand alone: the others take most of the time. The figures are CPU time; the report goes by ratios to the loop by hand.
 
 Writes `benchmarks/results.json`, `benchmarks/RESULTS.md` and `docs/plots/*.svg`.
 """
@@ -55,35 +55,33 @@ class Stage:
         what: the function of `worker.py`.
         wires: the APIs; "" for what needs none.
         options: for that function.
-        once: the other frameworks are measured in one round only.
         sides: None for all.
+        once: of these, those that are measured in the first round only; the other frameworks are anyway.
     """
 
     what: str
     wires: tuple[str, ...] = ("",)
     options: dict[str, Any] = field(default_factory=dict[str, Any])
-    once: bool = False
     sides: tuple[str, ...] | None = None
+    once: tuple[str, ...] = ()
 
 
 ALL = ("chat", "resp", "ant")
 STAGES: dict[str, Stage] = {
+    "200 turns": Stage("loop", ALL, {"cases": LONG}),
     "loop": Stage("loop", ALL, {"cases": SHORT}),
     "call": Stage("call"),
-    "derive": Stage("derive"),
     "cold": Stage("cold", ALL),
+    "derive": Stage("derive"),
+    "200 at once": Stage("many", ("chat", "ant"), {"runs": 200}),
     "import": Stage("import"),
-    "blocking": Stage("blocking", ("chat", "ant")),
-    "definitions": Stage("definitions", ALL, once=True),
+    "definitions": Stage("definitions", ALL),
     "thousand": Stage("thousand", ("chat", "ant"), sides=("raw", "toolsmith")),
-    "200 at once": Stage("many", ("chat", "ant"), {"runs": 200}, once=True),
-    "200 turns": Stage("loop", ALL, {"cases": LONG}, once=True),
+    "blocking": Stage("blocking", ("chat", "ant")),
     "1,000 at once": Stage(
-        "many", ("chat", "ant"), {"runs": 1000}, once=True,
-        sides=("raw", *OURS, "pydantic_ai", "agno", "anthropic_runner"),
+        "many", ("chat", "ant"), {"runs": 1000}, sides=("raw", "toolsmith", "agno", "anthropic_runner"), once=("raw",)
     ),
-}  # fmt: skip
-RAW_ONCE = ("1,000 at once",)
+}
 
 
 class Bench:
@@ -141,8 +139,7 @@ class Bench:
                 missing = {"call": "caller", "derive": "derive", "import": "IMPORT"}.get(known.what)
                 if missing and not getattr(side, missing):
                     continue
-                once = known.once and name not in (*OURS, "raw")
-                if number and (once or (stage in RAW_ONCE and name == "raw")):
+                if number and (name not in (*OURS, "raw") or name in known.once):
                     continue
                 yield name, wire
 
