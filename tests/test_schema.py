@@ -509,9 +509,12 @@ def test_a_stale_docstring_warns_and_may_be_an_error() -> None:
 
 def test_a_typed_dict_is_no_tool() -> None:
     """It does nothing; the error shows how one takes part."""
-    task: Any = TypedDict("Task", {"title": str})
+
+    class Task(TypedDict):
+        title: str
+
     with pytest.raises(DefinitionError, match=r"def task\(data: Task\).*def task\(\*\*data: Unpack\[Task\]\)"):
-        Tool(task)
+        Tool(Task)
 
 
 def test_a_builtin_says_what_to_do() -> None:
