@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import pytest
 import sdk_judge
-from wire import APIS
+from wire import APIS, DRIVERS, Driver
 
 from toolsmith import Agent, RunResult, tool
 from toolsmith.messages import Message
@@ -84,22 +84,35 @@ def ended(api: Api, reason: str, *parts: Part) -> Turn:
     return turn(*parts, stop="pause" if reason == "pause_turn" else None, raw_stop=reason)
 
 
-def go(agent: Agent, prompt: str | None, *, stream: bool, history: list[Message] | None = None) -> RunResult[str]:
+def go(agent: Agent, prompt: str | None, *, driver: Driver, history: Sequence[Message] | None = None) -> RunResult[str]:
+    """A run by one of the four drivers."""
+
     async def streamed() -> RunResult[str]:
         async with agent.run_stream(prompt, message_history=history) as events:
             async for _ in events:
                 pass
         return events.result
 
-    return asyncio.run(streamed()) if stream else agent.run_sync(prompt, message_history=history)
+    match driver:
+        case "sync":
+            return agent.run_sync(prompt, message_history=history)
+        case "async":
+            return asyncio.run(agent.run(prompt, message_history=history))
+        case "sync-stream":
+            with agent.run_stream_sync(prompt, message_history=history) as events:
+                for _ in events:
+                    pass
+            return events.result
+        case "async-stream":
+            return asyncio.run(streamed())
 
 
 CELLS = [(api, reason) for api in APIS for reason in MEANINGS[api]]
 
 
-@pytest.mark.parametrize("stream", [False, True], ids=["at once", "streamed"])
+@pytest.mark.parametrize("driver", DRIVERS)
 @pytest.mark.parametrize(("api", "reason"), CELLS)
-def test_words_that_end_for_a_reason(api: Api, reason: str, stream: bool) -> None:
+def test_words_that_end_for_a_reason(api: Api, reason: str, driver: Driver) -> None:
     """The run has the words, the reason by its type, and a history to go on with, here and on the other APIs."""
     meaning = MEANINGS[api][reason]
     said: list[Part] = [say("So far.")]
@@ -107,7 +120,7 @@ def test_words_that_end_for_a_reason(api: Api, reason: str, stream: bool) -> Non
         said = [block({"type": "compaction", "content": "what was said", "encrypted_content": "abc"})]
     model = ScriptedModel([ended(api, reason, *said), say("All of it.")])
     agent = Agent(model.provider(api), tools=[add])
-    result = go(agent, "go", stream=stream)
+    result = go(agent, "go", driver=driver)
     if meaning == "goes on":
         assert (result.output, result.stop_reason) == ("All of it.", "end")
         if reason == "compaction":
@@ -118,36 +131,36 @@ def test_words_that_end_for_a_reason(api: Api, reason: str, stream: bool) -> Non
     assert (result.output, result.stop_reason) == ("So far.", expected)
     assert reason in result.detail
     assert len(model.requests) == 1
-    assert_usable(agent, model, result, stream=stream)
+    assert_usable(agent, model, result, driver=driver)
 
 
-@pytest.mark.parametrize("stream", [False, True], ids=["at once", "streamed"])
+@pytest.mark.parametrize("driver", DRIVERS)
 @pytest.mark.parametrize(("api", "reason"), CELLS)
-def test_a_call_in_a_turn_that_ends_for_a_reason(api: Api, reason: str, stream: bool) -> None:
+def test_a_call_in_a_turn_that_ends_for_a_reason(api: Api, reason: str, driver: Driver) -> None:
     """It is run only where the turn ended well; else it is answered with a refusal, and once more for a cut one."""
     meaning = MEANINGS[api][reason]
     runs = meaning == "call" or (api == "openai-chat" and reason == "stop")  # what many servers say there
     RAN.clear()
     model = ScriptedModel([ended(api, reason, call("add", a=1)), say("All of it.")])
     agent = Agent(model.provider(api), tools=[add])
-    result = go(agent, "go", stream=stream)
+    result = go(agent, "go", driver=driver)
     assert ([record.ran for record in result.tool_calls], RAN) == ([runs], [1] if runs else [])
     if runs or meaning == "length":
         assert (result.output, result.stop_reason) == ("All of it.", "end")
     else:
         expected = {"answer": "end", "goes on": "unknown"}.get(meaning, meaning)
         assert result.stop_reason == expected
-        assert_usable(agent, model, result, stream=stream)
+        assert_usable(agent, model, result, driver=driver)
 
 
-def assert_usable(agent: Agent, model: ScriptedModel, result: RunResult[Any], *, stream: bool) -> None:
+def assert_usable(agent: Agent, model: ScriptedModel, result: RunResult[Any], *, driver: Driver) -> None:
     """The history is taken by the same service and by each other one."""
-    assert go(agent, "And?", stream=stream, history=result.messages).output == "All of it."
+    assert go(agent, "And?", driver=driver, history=result.messages).output == "All of it."
     judged: list[Recorded] = [*model.requests]
     for other in APIS:
         elsewhere = ScriptedModel([say("Here too.")])
         there = Agent(elsewhere.provider(other), tools=[add])
-        assert go(there, "And?", stream=stream, history=result.messages).output == "Here too."
+        assert go(there, "And?", driver=driver, history=result.messages).output == "Here too."
         judged += elsewhere.requests
     for request in judged:
         assert sdk_judge.problems(request) == []

@@ -151,6 +151,7 @@ PLAYS: dict[str, Play] = {
     "reasoning": Play([[think("I add them up."), say("Adding."), call("add", a=1)], [think("Now."), say("41")]]),
     "calls": Play([[say("One."), call("add", a=1, b=2)], call("add", a=3), say("46")]),
     "parallel": Play([[call("wait", n=3), call("wait", n=1), call("add", a=1)], say("done")]),
+    "ids that come again": Play([*(call("add", a=n).with_id("call_0") for n in (1, 2)), say("done")]),
     "no arguments": Play([raw_call("once", "{}"), say("done")]),
     "repaired arguments": Play([raw_call("paint", '{"colour":"RED","spots":"[1, 2]"}'), say("done")]),
     "bad arguments": Play([raw_call("add", '{"a":"one"}'), call("add", a=1), say("41")]),

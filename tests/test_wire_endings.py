@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from wire import APIS, Wire
+from test_stop_reasons import go
+from wire import APIS, DRIVERS, Driver, Wire
 
 from toolsmith import Agent, tool
 from toolsmith.errors import ErrorCategory, ProviderError
@@ -210,7 +211,7 @@ PASSING: dict[str, tuple[Scripted, ErrorCategory]] = {
 }
 
 
-def repeated(api: Api, fault: Scripted, category: ErrorCategory) -> None:
+def repeated(api: Api, driver: Driver, fault: Scripted, category: ErrorCategory) -> None:
     """A run in which one request fails in a way that may pass."""
     ran: list[int] = []
     seen: list[RequestRetried] = []
@@ -227,7 +228,7 @@ def repeated(api: Api, fault: Scripted, category: ErrorCategory) -> None:
 
     model = ScriptedModel([call("note", n=1), fault, say("noted")])
     with model.serve() as server:
-        result = Agent(server.provider(api), tools=[note], observers=[watch]).run_sync("go")
+        result = go(Agent(server.provider(api), tools=[note], observers=[watch]), "go", driver=driver)
     assert (result.output, ran) == ("noted", [1])
     assert [(e.error.category, e.attempt) for e in seen if isinstance(e.error, ProviderError)] == [(category, 1)]
     assert model.requests[1].raw == model.requests[2].raw
@@ -237,8 +238,9 @@ def repeated(api: Api, fault: Scripted, category: ErrorCategory) -> None:
 @pytest.mark.parametrize("name", PASSING)
 def test_failures_that_may_pass_are_repeated(name: str) -> None:
     """The same bytes again, after a wait that is told to observers; no call is run twice."""
-    with ThreadPoolExecutor(len(APIS)) as threads:  # the waits are real: side by side
-        for done in [threads.submit(repeated, api, *PASSING[name]) for api in APIS]:
+    cells: list[tuple[Api, Driver]] = [(api, driver) for api in APIS for driver in DRIVERS]
+    with ThreadPoolExecutor(len(cells)) as threads:  # the waits are real: side by side
+        for done in [threads.submit(repeated, api, driver, *PASSING[name]) for api, driver in cells]:
             done.result()
 
 
