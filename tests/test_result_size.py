@@ -509,6 +509,13 @@ def test_it_is_offered_where_somebody_has_set_a_bound() -> None:
     assert offered([], paging=True) == []
 
 
+def test_it_is_the_agents_to_say() -> None:
+    """A run has no such option, and is not begun as if it had."""
+    agent = Agent(ScriptedModel([say("done")]).provider("openai"), tools=[giving(1)])
+    with pytest.raises(TypeError, match="A run has no option paging"):
+        agent.run_sync("go", paging=False)  # pyright: ignore[reportCallIssue]
+
+
 def test_without_it_the_model_is_told_to_ask_for_less() -> None:
     """And under a bound that a page would not fit into."""
     for options in ({"paging": False}, {}):

@@ -295,6 +295,9 @@ class Agent(Generic[OutputT]):
     ) -> Run:
         from toolsmith._run.run import begin
 
+        if wrong := options.keys() - RunOptions.__annotations__.keys():
+            known = ", ".join(RunOptions.__annotations__)
+            raise TypeError(f"A run has no option {', '.join(sorted(wrong))}. Its options are: {known}.")
         history = options.get("message_history")
         return begin(self, self._kept_offers(), prompt, history, self._wishes(options, keep=keep, around=around))
 
