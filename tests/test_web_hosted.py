@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
+from own_modules import forgotten
 from web_servers import Site, respond_json, site
 from wire import Wire
 
@@ -23,6 +25,7 @@ from toolsmith import (
     load_messages,
     tool,
 )
+from toolsmith.cli import main
 from toolsmith.errors import ConfigError, HistoryError
 from toolsmith.events import Event, TextDelta
 from toolsmith.providers import Provider, resolve
@@ -377,6 +380,27 @@ def test_nobody_can_force_a_service_to_search() -> None:
     model = ScriptedModel([say("Hi")])
     Agent(model.provider("openai"), tools=[WebSearch()]).run_sync("Hi", tool_choice="web_search")
     assert "tool_choice" not in model.requests[0].body
+
+
+def test_the_command_line_shows_the_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each once, for people and for machines; a `WebSearch` of a module is a tool like others."""
+    (tmp_path / "finder.py").write_text("from toolsmith import WebSearch\n\nsearch = WebSearch(hosted=True)\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FINDER_KEY", "k")
+    with forgotten(tmp_path), ScriptedModel([[FOUND, CITED, CITED], [FOUND, CITED]]).serve() as server:
+        profile = (
+            f'model = "anthropic:claude-opus-5-5"\nbase_url = "{server.url("anthropic")}"\napi_key_env = "FINDER_KEY"'
+        )
+        (tmp_path / "toolsmith.toml").write_text(f"[models.fast]\n{profile}\n")
+        assert main(["run", "finder:search", "--profile", "fast", "When?"]) == 0
+        shown = capsys.readouterr()
+        assert shown.out == f"{ANSWER}{ANSWER}\n"
+        assert shown.err.count("  Night trains: https://trains.example/night\n") == 1
+        assert main(["run", "--json", "finder:search", "--profile", "fast", "When?"]) == 0
+    end = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert end["citations"] == [asdict(expected("anthropic"))]
 
 
 # ---- citations are kept

@@ -98,7 +98,7 @@ def load(references: Sequence[str]) -> tuple[list[Agent[Any]], list[Any]]:
                 agents.append(cast("Agent[Any]", found))
             case list() | tuple():
                 tools += cast("Sequence[Any]", found)
-            case _ if isinstance(found, ToolRegistry) or callable(found):
+            case _ if isinstance(found, ToolRegistry) or callable(found) or hasattr(found, "__tool__"):
                 tools.append(found)
             case _:
                 kind = type(found).__name__

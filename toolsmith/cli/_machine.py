@@ -83,6 +83,7 @@ class JsonView:
             {
                 "exit_code": exit_code,
                 "output": jsonable(result.output),
+                "citations": [asdict(source) for source in result.citations],
                 "pending": [] if result.pending is None else [_pending(c) for c in result.pending.calls],
                 "stop_reason": result.stop_reason,
                 "detail": result.detail,

@@ -277,6 +277,8 @@ class PeopleView:
             text = self._mask(_written(result.output))
             self._out.write((printable(text) if self._out.isatty() else text) + "\n")
             self._out.flush()
+        for url, title in {source.url: source.title for source in result.citations if source.url}.items():
+            self._line(self._short(f"  {title}: {url}" if title else f"  {url}", ARGUMENT_CHARS))
         answered = exit_code == _exits.ANSWERED
         if result.stop_reason != "end" or not answered:
             detail = f" ({result.detail})" if result.detail else ""
