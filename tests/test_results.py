@@ -236,6 +236,12 @@ def test_what_no_rule_covers_is_refused(value: Callable[[], Any], words: str, ca
     assert "gave back what is no JSON" in caplog.text
 
 
+def test_a_success_has_all_that_a_result_has() -> None:
+    """Plain data takes a quicker way to the same object."""
+    assert result_of([1]) == ToolResult(True, [1])
+    assert repr(result_of([1])) == repr(ToolResult(True, [1]))
+
+
 def test_an_iterator_is_read_to_its_bound() -> None:
     """As many items as are allowed are given, not one less."""
     result = result_of(iter(range(MAX_ITEMS)))

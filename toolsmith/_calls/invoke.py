@@ -30,10 +30,25 @@ async def run_one(job: Job) -> Outcome:
     """
     if (outcome := at_once(job)) is not None:
         return checked(outcome)
-    outcomes: list[Outcome] = []
-    async with flying([job], lambda _, outcome: outcomes.append(outcome)) as over:
-        await over
-    return outcomes[0]
+    loop = asyncio.get_running_loop()
+    over: asyncio.Future[Outcome] = loop.create_future()
+
+    def landed(_: Job, outcome: Outcome) -> None:
+        if over.done():
+            return
+        if outcome.exception is not None and fatal(outcome):
+            over.set_exception(outcome.exception)
+        else:
+            over.set_result(outcome)
+
+    # As `flying` does for many; its own machinery would be a tenth of the call of a sync function.
+    flight = Flight(job, loop, landed)
+    try:
+        flight.start()
+        return await over
+    except BaseException:
+        await _abandon([flight])
+        raise
 
 
 async def perform(jobs: Sequence[Job], done: Done) -> None:

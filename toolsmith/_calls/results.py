@@ -61,7 +61,9 @@ key without a text, or two keys with one text; a whole number that no reader tak
 
 
 _new: Any = ToolResult.__new__
-_setters: Any = tuple(vars(ToolResult)[name].__set__ for name in ("success", "data", "error", "notes", "media", "untrusted"))
+_setters: Any = tuple(
+    vars(ToolResult)[name].__set__ for name in ("success", "data", "error", "notes", "media", "untrusted")
+)
 
 
 def success(data: Any) -> ToolResult:
