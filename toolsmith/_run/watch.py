@@ -101,6 +101,10 @@ class Watch:
                 match part:
                     case Text(text) if message.role == "user":
                         self._read_prompt(text)
+                    case Text(_, citations):
+                        # What the service's own search has found is not shown to us, but for what its model cites.
+                        found = "\n".join(f"{c.url}\n{c.title}\n{c.cited_text}" for c in citations)
+                        self._untrusted += [(found, "web_search")] if found else []
                     case ToolOutput():
                         self._read_output(part, tools)
                     case _:

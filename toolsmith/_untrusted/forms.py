@@ -36,8 +36,8 @@ _UNSEEN = re.compile(
 )
 _TAGS = re.compile("[\U000e0020-\U000e007e]+")
 _ESCAPES = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})|\\u\{([0-9a-fA-F]{1,6})\}")
-_AT = re.compile(r"\s*[\[({<]\s*at\s*[\])}>]\s*", re.IGNORECASE)
-_DOT = re.compile(r"\s*[\[({<]\s*(?:dot|\.)\s*[\])}>]\s*", re.IGNORECASE)
+_AT = re.compile(r"\s{0,2}[\[({<]\s{0,2}at\s{0,2}[\])}>]\s{0,2}", re.IGNORECASE)
+_DOT = re.compile(r"\s{0,2}[\[({<]\s{0,2}(?:dot|\.)\s{0,2}[\])}>]\s{0,2}", re.IGNORECASE)
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}(?:\r?\n[A-Za-z0-9+/_-]{4,})*={0,2}")
 _BASE32 = re.compile(r"[A-Z2-7]{16,}={0,6}")
@@ -80,23 +80,29 @@ def decoded(text: str, depth: int = 2) -> list[str]:
     "[at]" and "[dot]", HTML entities, percent-encoding, \\u escapes, Unicode's tag characters, base64, base32,
     hexadecimal and decimal codes; those within one another down to `depth`.
     """
-    found = [other for other in (*_rewritten(text), *_coded(text)) if other and other != text]
+    found: list[str] = []
+    plain = text
+    for _ in range(depth):
+        found += _coded(plain)
+        plain = _rewritten(plain)
+        found.append(plain)
+        if not text.isascii() and _TAGS.search(plain):
+            found.append("".join(chr(ord(c) - 0xE0000) for run in _TAGS.findall(plain) for c in run))
     if depth > 1:
-        found += [deeper for other in list(found) for deeper in decoded(other, depth - 1)]
-    return list(dict.fromkeys(found))
+        found += [deeper for other in found if len(other) < len(text) for deeper in decoded(other, depth - 1)]
+    return [other for other in dict.fromkeys(found) if other and other != text]
 
 
-def _rewritten(text: str) -> Iterator[str]:
-    if (spelled := _spelled(text)) != text:
-        yield spelled
+def _rewritten(text: str) -> str:
+    """A text with all signs for single characters undone once."""
+    text = _spelled(text)
     if "&" in text:
-        yield html.unescape(text)
+        text = html.unescape(text)
     if "%" in text:
-        yield unquote(text, errors="replace")
+        text = unquote(text, errors="replace")
     if "\\" in text:
-        yield _ESCAPES.sub(lambda m: _character(int(m[1] or m[2] or m[3], 16)), text)
-    if not text.isascii() and _TAGS.search(text):
-        yield "".join(chr(ord(c) - 0xE0000) for run in _TAGS.findall(text) for c in run)
+        text = _ESCAPES.sub(lambda m: _character(int(m[1] or m[2] or m[3], 16)), text)
+    return text
 
 
 def _character(code: int) -> str:

@@ -4,7 +4,8 @@ A part counts if it is none of the user's own words and is
 
 - `SPAN` letters and digits in a row, wherever they stand (about five words);
 - an address, host name, path, file name, account or other exact thing, of any length (`tokens`);
-- a whole value of two words or more and `WHOLE` letters, or of one of `WHOLE_WORD`;
+- a whole value of two words or more and `WHOLE` letters, or of one of `WHOLE_WORD`; a line of a longer one, if it has
+  three words and `LINE` letters;
 - one of several short whole values that stand close together in the untrusted text, as in "900 euros to mallory".
 
 All is compared by letters and digits alone (`forms`), also what is spread over several arguments, encoded or scrambled.
@@ -16,6 +17,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final, cast
 
 from toolsmith._untrusted.forms import decoded, folded, squashed, unscrambled
@@ -24,10 +26,11 @@ from toolsmith._untrusted.tokens import SHORTEST, Token, tokens
 SPAN: Final = 24
 WHOLE: Final = 10
 WHOLE_WORD: Final = 16
+LINE: Final = 14
 TILED: Final = 12
 """Letters and digits of an address or account number that is found in pieces as well."""
-CLOSE: Final = 100
-"""Characters between two short values that count together."""
+CLOSE: Final = 16
+"""Words between two short values that count together."""
 
 SHOWN: Final = 200
 MOST_SPANS: Final = 5
@@ -42,6 +45,7 @@ _STRIDE: Final = 4
 _GRAM: Final = SPAN - _STRIDE + 1
 """Every fourth piece of 21 of the untrusted text is kept, so that any 24 in a row have one of them whole."""
 
+_WORD = re.compile(r"\w+")
 _TOGETHER: Final = "several arguments together"
 _DEEPEST: Final = 20
 
@@ -86,6 +90,9 @@ class Index:
     _trusted: list[str] = field(default_factory=list[str])
     _trusted_grams: set[str] | None = None
     size: int = 0
+    _words: dict[int, tuple[list[str], dict[str, list[int]]]] = field(
+        default_factory=dict[int, "tuple[list[str], dict[str, list[int]]]"]
+    )
 
     def __bool__(self) -> bool:
         return bool(self.sources)
@@ -132,6 +139,19 @@ class Index:
                 search.look(_Leaf(_TOGETHER, "".join(leaf.text for leaf in leaves)))
         return tuple(search.found[:MOST_SPANS])
 
+    def places(self, number: int, words: tuple[str, ...]) -> Iterator[int]:
+        """Where some words stand in a text, counted in words."""
+        if number not in self._words:
+            text = _WORD.findall(self.folded[number])
+            where: dict[str, list[int]] = {}
+            for at, word in enumerate(text):
+                where.setdefault(word, []).append(at)
+            self._words[number] = text, where
+        text, where = self._words[number]
+        for at in where.get(words[0], ()):
+            if len(words) == 1 or tuple(text[at : at + len(words)]) == words:
+                yield at
+
     def is_trusted(self, letters: str) -> bool:
         return any(letters in own for own in self._trusted)
 
@@ -163,6 +183,9 @@ class _Search:
             self._look_long(leaf.place, reading)
             self._look_exact(leaf.place, reading, SHORTEST)
             self._look_whole(leaf.place, reading)
+            if "\n" in reading:
+                for line in reading.splitlines():
+                    self._look_whole(leaf.place, line, line=True)
             for text in (unscrambled(reading), reading[::-1]):
                 self._look_long(leaf.place, text)
                 self._look_exact(leaf.place, text, SHORTEST_SCRAMBLED)
@@ -214,16 +237,17 @@ class _Search:
         least = 6 if token.digits else 4
         most = min(4, len(letters) // 7)  # of short pieces every long text has some
         for number, text in enumerate(self._index.squashed):
-            self._work += len(text) * len(letters)
+            self._work += len(text) * len(letters) * 4
             if self._work > MOST_WORK:
                 return 0
             if _tiles(letters, text, least, most):
                 return number
         return None
 
-    def _look_whole(self, place: str, text: str) -> None:
+    def _look_whole(self, place: str, text: str, *, line: bool = False) -> None:
         letters = squashed(text)
-        enough = WHOLE if len(text.split()) > 1 else WHOLE_WORD
+        words = len(text.split())
+        enough = WHOLE_WORD if words < 2 or (line and words < 3) else LINE if line else WHOLE
         if enough <= len(letters) < SPAN and not self._index.is_trusted(letters):
             number = self._where(letters)
             if number is not None:
@@ -243,7 +267,7 @@ class _Search:
         if token is None or not token.digits:
             return next((n for n, text in enumerate(index.squashed) if letters in text), None)
         # Digits that are part of a longer number are another number.
-        whole = re.compile(rf"(?<!\d){letters}(?!\d)")
+        whole = re.compile(rf"(?<!\d)0{{0,3}}{letters}(?!\d)")  # "+47" may be written "0047"
         apart = re.compile(r"(?<!\d)" + r"[ ,.()/-]{0,2}".join(letters) + r"(?!\d)")
         for number, text in enumerate(index.squashed):
             if letters in text and (whole.search(text) or apart.search(index.folded[number])):
@@ -252,24 +276,20 @@ class _Search:
 
     def look_close(self, leaves: Sequence[_Leaf]) -> None:
         """Short whole values that stand close together in one untrusted text."""
-        values: dict[str, _Leaf] = {}
+        values: dict[tuple[str, ...], _Leaf] = {}
         for leaf in leaves:
             letters = squashed(leaf.text)
             if not leaf.is_name and 3 <= len(letters) < SPAN and not self._index.is_trusted(letters):
-                values.setdefault(" ".join(folded(leaf.text).split()), leaf)
+                values.setdefault(tuple(_WORD.findall(folded(leaf.text))), leaf)
+        values.pop((), None)
         if len(values) < 2 or len(self.found) >= MOST_SPANS:
             return
-        pattern = re.compile(
-            r"(?<!\w)(?:" + "|".join(re.escape(v) for v in sorted(values, key=len, reverse=True)) + r")(?!\w)"
-        )
-        for number, text in enumerate(self._index.folded):
-            self._work += len(text) * len(values)
-            before: re.Match[str] | None = None
-            for match in pattern.finditer(text):
-                if before is not None and match[0] != before[0] and match.start() - before.end() <= CLOSE:
-                    for value in (before[0], match[0]):
+        for number in range(len(self._index.sources)):
+            met = sorted((at, value) for value in values for at in self._index.places(number, value))
+            for (first, one), (second, other) in pairwise(met):
+                if one != other and second - first - len(one) <= CLOSE:
+                    for value in (one, other):
                         self._note(values[value].text, number, values[value].place)
-                before = match
 
 
 def _tiles(letters: str, text: str, least: int, most: int) -> bool:
@@ -282,7 +302,7 @@ def _tiles(letters: str, text: str, least: int, most: int) -> bool:
     while size < len(letters) and letters[: size + 1] in text:
         size += 1
     # The longest piece need not be the right one.
-    return any(_tiles(letters[n:], text, least, most - 1) for n in range(size, max(least, size - 3) - 1, -1))
+    return any(_tiles(letters[n:], text, least, most - 1) for n in range(size, max(least, size - 1) - 1, -1))
 
 
 def _leaves(value: Any, place: str, depth: int) -> Iterator[_Leaf]:
@@ -297,7 +317,8 @@ def _leaves(value: Any, place: str, depth: int) -> Iterator[_Leaf]:
         case bool() | None:
             pass
         case int() | float():
-            yield _Leaf(place, str(value))
+            whole = isinstance(value, float) and value.is_integer()
+            yield _Leaf(place, str(int(value) if whole else value))
         case dict() if depth < _DEEPEST:
             for name, item in cast("dict[str, Any]", value).items():
                 yield _Leaf(place, name, is_name=True)

@@ -15,19 +15,21 @@ SHORTEST: Final = 5
 SHORTEST_NUMBER: Final = 6
 """Digits of a number that counts by itself. Years, small amounts and the like are in every text."""
 
-_HOST = r"(?:[\w-]+\.)+[a-z][\w-]+"
+# Every repetition is bounded, and possessive where it can be: whatever the text, the work is linear in its length.
+_HOST = r"(?:[\w-]{1,63}+\.){1,8}[a-z][\w-]{1,62}"
 _TOKEN = re.compile(
-    r"(?P<url>[a-z][a-z\d+.-]*://[^\s<>\"'`|)\]}]+)"
-    rf"|(?P<mail>[\w.+%-]+@{_HOST})"
+    r"(?P<url>\b[a-z][a-z\d+.-]{1,15}://[^\s<>\"'`|)\]}]{1,2000}+)"
+    rf"|(?P<mail>[\w.+%-]{{1,64}}+@{_HOST})"
     r"|(?P<iban>\b[a-z]{2}\d{2}(?: ?[\da-z]{4}){2,7}(?: ?[\da-z]{1,3})?\b)"
-    r"|(?P<path>(?:(?<![\w.])(?:~|\.{1,2}|[a-z]:)?[/\\][\w.@~+-]+(?:[/\\][\w.@~+-]*)*)"
-    r"|[\w.-]+(?:[/\\][\w.-]+){2,}|[\w-]+(?:[/\\][\w-]+)*\.[a-z]\w{0,9}(?![\w.]))"
-    rf"|(?P<host>{_HOST})"
-    r"|(?P<handle>(?<![\w.])[@#][\w.-]{3,})"
-    r"|(?P<date>\b\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?z?)?\b"
+    r"|(?P<path>(?:(?<![\w.])(?:~|\.{1,2}|[a-z]:)?[/\\][\w.@~+-]{1,200}+(?:[/\\][\w.@~+-]{0,200}+){0,30}+)"
+    r"|\b[\w.-]{1,100}+(?:[/\\][\w.-]{1,100}+){2,30}+"
+    r"|\b[\w-]{1,100}+(?:[/\\][\w-]{1,100}+){0,30}+\.[a-z]\w{0,9}+(?![\w.]))"
+    rf"|(?P<host>\b{_HOST})"
+    r"|(?P<handle>(?<![\w.])[@#][\w.-]{3,64})"
+    r"|(?P<date>\b\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d)?(?:\.\d{1,9})?z?)?\b"
     r"|\b\d\d?[./]\d\d?[./]\d{4}\b|\b(?:19|20)\d\d-(?:19|20)\d\d\b)"
-    r"|(?P<number>\+?\(?\d(?:[\d ,.()/-]*\d)?(?![\w]))"
-    r"|(?P<code>\b(?=(?:[\w-]*\d){3})(?=[\w-]*[a-z])[\w-]{8,}|\b[a-z\d]+_\w{2,})",
+    r"|(?P<code>\b(?=[\d-]{0,64}+[a-z_])[\w-]{8,64}+)"
+    r"|(?P<number>\+?\(?\d(?:[\d ,.()/-]{0,40}\d)?(?!\w))",
 )
 
 
@@ -68,6 +70,8 @@ def tokens(text: str) -> Iterator[Token]:
                 continue
             case "date":
                 continue
+            case "code" if not _is_code(shown):
+                continue
             case "path":
                 last = re.split(r"[/\\]", shown.rstrip("/\\"))[-1]
                 forms = (shown, last) if "." in last else (shown,)
@@ -76,6 +80,11 @@ def tokens(text: str) -> Iterator[Token]:
         plain = tuple(dict.fromkeys(form for form in map(squashed, forms) if len(form) >= SHORTEST))
         if plain:
             yield Token(shown, plain, tiled=match.lastgroup in ("mail", "iban", "code"))
+
+
+def _is_code(word: str) -> bool:
+    """Whether a long word is one that nobody writes by accident: three digits in it, or parts joined by "_"."""
+    return "_" in word.strip("_") or sum(c.isdigit() for c in word) >= 3
 
 
 def _address_forms(url: str) -> tuple[str, ...]:
