@@ -120,6 +120,31 @@ def test_the_tool_is_read_only_and_checks_its_arguments(engine: Site) -> None:
     assert len(engine.requests) == 1
 
 
+def test_the_tool_as_the_model_sees_it(engine: Site) -> None:
+    """A snapshot: this is what it is chosen by."""
+    shown = WebSearch(engine.url).as_tool().to_anthropic()
+    assert shown["description"].startswith(
+        "Search the web; gives titles, addresses and extracts of the best pages.\n\n"
+    )
+    assert shown["input_schema"] == {
+        "type": "object",
+        "properties": {
+            "query": {
+                "type": "string",
+                "description": "what to look for, a few words such as: night train Oslo Bergen timetable "
+                "(at most 400 characters)",
+            },
+            "limit": {
+                "type": "integer",
+                "description": "how many results at the most (>= 1, <= 20)",
+                "default": 5,
+            },
+        },
+        "required": ["query"],
+        "additionalProperties": False,
+    }
+
+
 def test_nothing_found_is_an_empty_result_that_says_what_to_try(engine: Site) -> None:
     engine.answers["/search"] = respond_json({"results": [], "unresponsive_engines": []})
     result = used(WebSearch(engine.url))

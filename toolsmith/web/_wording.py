@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolsmith.errors import ToolError
+from toolsmith.errors import ModelRetry, ToolError
 from toolsmith.web.backends import WebResult
 
-WEB_SEARCH = """Search the web; gives titles, addresses and extracts of the best pages.
-
-Use it for what you cannot know: recent events, current figures, names and places you are not sure of. Ask in a few
-plain words, as for a search engine; ask again in other words if the results do not fit. In your answer name the
-addresses of the pages that you used.
-"""
+WEB_SEARCH = (
+    "Search the web; gives titles, addresses and extracts of the best pages.\n\n"
+    "Use it for what you cannot know: recent events, current figures, names and places you are not sure of. Ask in a "
+    "few plain words, as for a search engine; ask again in other words if the results do not fit. In your answer name "
+    "the addresses of the pages that you used."
+)
 QUERY = "what to look for, a few words such as: night train Oslo Bergen timetable"
 LIMIT = "how many results at the most"
 
@@ -100,6 +100,11 @@ def too_many(engine: str, wait: float | None) -> ToolError:
     """
     how_long = f" It asks to wait {wait:,.0f} seconds." if wait else ""
     return ToolError(f"The search engine ({engine}) takes no more searches at the moment.{how_long}", hint=_LATER)
+
+
+def empty_query() -> ToolError:
+    """Nothing to look for."""
+    return ModelRetry("The query is empty.", hint="Give a few words to look for.")
 
 
 def bad_query(engine: str, said: str) -> ToolError:

@@ -14,7 +14,7 @@ from toolsmith.web import _page_wording as say
 from toolsmith.web._guarded import Fetcher
 from toolsmith.web._http import blocking
 from toolsmith.web._kept import Kept
-from toolsmith.web._reading import MAX_TEXT, content_of, reads
+from toolsmith.web._reading import content_of, reads
 from toolsmith.web._sites import sites
 from toolsmith.web._targets import PORTS, Border, Resolver, trusted_hosts
 
@@ -157,8 +157,8 @@ class FetchPage:
             _extras.load("lxml", extra="web", purpose="Reading web pages")
 
         async def fetch_page(
-            url: Annotated[str, Field(min_length=1, description=say.URL)],
-            offset: Annotated[int, Field(ge=0, le=MAX_TEXT, description=say.OFFSET)] = 0,
+            url: Annotated[str, Field(description=say.URL)],
+            offset: Annotated[int, Field(ge=0, description=say.OFFSET)] = 0,
         ) -> ToolResult:
             page = await self._page(url, again=offset == 0)
             if not page.text:

@@ -194,11 +194,13 @@ def search_tool(
     engine = search.backend if search.configured else None
 
     async def web_search(
-        query: Annotated[str, Field(min_length=1, max_length=400, pattern=r"\S", description=say.QUERY)],
+        query: Annotated[str, Field(max_length=400, description=say.QUERY)],
         limit: Annotated[int, Field(ge=1, le=MAX_RESULTS, description=say.LIMIT)] = search.limit,
     ) -> ToolResult:
         if engine is None:
             raise say.not_here()
+        if not query.strip():
+            raise say.empty_query()
         found = await search.asearch(query.strip(), limit)
         if found.results:
             return ToolResult(True, say.results_text(query, found.results, engine.name), notes=found.notes)
