@@ -676,6 +676,13 @@ class TestLive:
             screen.type("\x04")
         assert [m["content"] for m in shop.model.requests[-1].body["messages"]] == ["Still there?"]
 
+    def test_ctrl_c_in_a_single_run(self, scripted: Any) -> None:
+        shop = scripted(deliver(say(self.LONG), pace=0.3))
+        with at_terminal(shop, "run", "--profile", "fast", "Talk.", code=130) as screen:
+            screen.expect("word1")
+            screen.type("\x03")
+            assert screen.expect("Interrupted.").endswith("\r\nInterrupted.")
+
     def test_a_service_that_fails_in_the_middle_of_words(self, scripted: Any) -> None:
         """They stay where they are; the error stands on a line of its own, and its exit code holds."""
         shop = scripted(deliver(say("Hello there, you"), error="overloaded", error_after=2))

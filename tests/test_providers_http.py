@@ -314,6 +314,20 @@ def test_a_network_that_fails(api: str, driver: str, error: Exception, category:
 
 
 @every_api
+@every_driver
+def test_bytes_that_cannot_be_unpacked(api: str, driver: str) -> None:
+    """An answer that calls itself compressed and is not: it came, and cannot be read."""
+
+    def handler(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, headers={"content-encoding": "gzip"}, stream=Pieces(b"abcde"))
+
+    assert failing(provider(api, driver, handler), driver).category == "bad_response"
+    with pytest.raises(ProviderError) as caught:
+        chunks(provider(api, driver, handler), driver)
+    assert caught.value.category == "bad_response"
+
+
+@every_api
 def test_a_failure_says_where_it_went(api: str) -> None:
     """The address, without what it holds of passwords, and the cause in a few words."""
 

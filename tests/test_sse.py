@@ -36,6 +36,9 @@ def test_data_of_several_lines_is_joined() -> None:
 
 def test_a_byte_order_mark_opens_the_stream() -> None:
     assert split([b"\xef\xbb\xbfdata: 1\n\ndata: 2\n\n"]) == [b"1", b"2"]
+    whole = EventSplitter()
+    assert (whole.feed(b'\xef\xbb\xbf{"id"'), whole.feed(b": 1}")) == ([], [])
+    assert whole.plain == b'{"id": 1}', "an answer that was not streamed may have one too"
 
 
 def test_a_last_event_without_its_blank_line_counts() -> None:

@@ -213,18 +213,24 @@ def failure(error: BaseException, provider: str, address: str) -> ProviderError 
             return _broken(None, error, provider, address)
         text = f"{provider}: no answer from {address} in time ({_root(error)})."
         return ProviderError(text, category="timeout", provider=provider)
+    if {cls.__name__ for cls in type(error.__cause__).__mro__} & {"DecodingError"}:
+        return _unreadable(error, provider, address)  # one SDK calls that a connection error too
     if "APIConnectionError" in names:
         return _broken(error.__cause__, error, provider, address)
     if names & _NETWORK:
         return _broken(error, error, provider, address)
     if names & {"DecodingError", "APIResponseValidationError", "HTTPError"}:
-        text = f"{provider}: the answer from {address} cannot be read ({_root(error)})."
-        return ProviderError(text, category="bad_response", provider=provider)
+        return _unreadable(error, provider, address)
     if "APIError" in names:
         return refusal(provider, getattr(error, "body", None) or str(error))
     if names & {"AnthropicError", "OpenAIError"}:  # what is left of them: credentials that could not be had
         return ProviderError(f"{provider}: {error}. {_ADVICE['auth']}", category="auth", provider=provider)
     return None
+
+
+def _unreadable(error: BaseException, provider: str, address: str) -> ProviderError:
+    text = f"{provider}: the answer from {address} cannot be read ({_root(error)})."
+    return ProviderError(text, category="bad_response", provider=provider)
 
 
 def _broken(cause: BaseException | None, error: BaseException, provider: str, address: str) -> ProviderError:

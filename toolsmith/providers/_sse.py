@@ -6,7 +6,8 @@ read November 2026). Event names are not kept: the three APIs repeat them in the
 
 from __future__ import annotations
 
-_FIELDS = (b"data:", b"event:", b":", b"id:", b"retry:", b"\xef\xbb\xbf")
+_BOM = b"\xef\xbb\xbf"
+_FIELDS = (b"data:", b"event:", b":", b"id:", b"retry:", _BOM)
 
 
 class EventSplitter:
@@ -26,7 +27,7 @@ class EventSplitter:
 
     @property
     def plain(self) -> bytes:
-        start = b"".join(self._plain)
+        start = b"".join(self._plain).removeprefix(_BOM)
         # The beginning of a stream that was cut off is no page.
         return b"" if any(start.startswith(field) or field.startswith(start) for field in _FIELDS) else start
 
@@ -69,7 +70,7 @@ class EventSplitter:
 
 def event_data(event: bytes) -> bytes:
     """The `data` of one event, its lines joined; b"" for comments and events without data."""
-    event = event.removeprefix(b"\xef\xbb\xbf")  # a byte order mark may open the stream
+    event = event.removeprefix(_BOM)  # a byte order mark may open the stream
     if event.startswith(b"data:"):
         rest = event[5:]
     else:
