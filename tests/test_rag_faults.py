@@ -116,6 +116,22 @@ def test_threads_share_an_index(tmp_path: Path) -> None:
         assert rag.stats().documents == 120
 
 
+def test_a_search_does_not_wait_for_a_large_document(tmp_path: Path) -> None:
+    """A program that answers people may add at the same time."""
+    with RAG(path=tmp_path / "index.sqlite3", embeddings=False) as rag:
+        rag.add(Document("The shop opens at nine.", "hours"))
+        large = Document("\n\n".join(f"Paragraph {n} of a large document." for n in range(60_000)), "large")
+        thread = threading.Thread(target=rag.add, args=(large,))
+        thread.start()
+        searches = 0
+        while thread.is_alive():
+            assert rag.search("shop opens", 1)[0].source == "hours"
+            searches += 1
+        thread.join()
+        assert searches >= 5
+        assert rag.stats().documents == 2
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_fork_opens_the_file_anew(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _WORD = re.compile(r"[^\W\d_]+")
-_MAX_WORDS = 200  # of a passage
+_MAX_TEXT = 4_000  # characters of a passage
 _LONGEST = 40  # characters
 _FREQUENT_TOKENS = 300
 
@@ -30,20 +30,19 @@ def meeting(query: str, texts: Sequence[str]) -> list[float]:
     import numpy as np
 
     asked = [word for word in words(query) if _WORD.fullmatch(word)]
-    if not asked:
+    found: list[list[str]] = [list(dict.fromkeys(_WORD.findall(text[:_MAX_TEXT].lower()))) for text in texts]
+    known: dict[str, int] = {}
+    for those in found:
+        for word in those:
+            known.setdefault(word, len(known))
+    if not asked or not known:
         return [0.0] * len(texts)
-    wanted = np.stack([_vector(word) for word in asked])
-    weights = np.array([_rarity(word) for word in asked])
+    weights = np.array([_rarity(word) for word in asked], np.float32)
     weights /= max(float(weights.sum()), 1e-9)
-    scores: list[float] = []
-    for text in texts:
-        found = list(dict.fromkeys(_WORD.findall(text.lower())))[:_MAX_WORDS]
-        if not found:
-            scores.append(0.0)
-            continue
-        near = (wanted @ np.stack([_vector(word) for word in found]).T).max(axis=1)
-        scores.append(float((np.maximum(near, 0.0) ** 2 * weights).sum()))
-    return scores
+    # All at once: a passage's words are columns of one matrix.
+    near = np.stack([_vector(word) for word in asked]) @ np.stack([_vector(word) for word in known]).T
+    worth = np.maximum(near, 0.0) ** 2 * weights[:, None]
+    return [float(worth[:, [known[word] for word in those]].max(axis=1).sum()) if those else 0.0 for those in found]
 
 
 @lru_cache(50_000)

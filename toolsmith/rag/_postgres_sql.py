@@ -48,12 +48,13 @@ INSERT_CHUNK: Final = (
 INSERT_COUNTS: Final = f"""
 INSERT INTO counts SELECT bucket, lexeme, id, sum(n) FROM (
     SELECT c.bucket, c.id, u.lexeme, cardinality(u.positions) AS n
-    FROM chunks c, unnest(to_tsvector(%(language)s::text::regconfig, c.text)) u WHERE c.document = %(document)s
+    FROM chunks c, unnest(to_tsvector(%(language)s::text::regconfig, c.text)) u WHERE c.document = ANY(%(documents)s::bigint[])
     UNION ALL SELECT c.bucket, c.id, u.lexeme, cardinality(u.positions) * {_HEADINGS_WEIGHT}
-    FROM chunks c, unnest(to_tsvector(%(language)s::text::regconfig, c.headings)) u WHERE c.document = %(document)s
+    FROM chunks c, unnest(to_tsvector(%(language)s::text::regconfig, c.headings)) u WHERE c.document = ANY(%(documents)s::bigint[])
 ) w GROUP BY bucket, lexeme, id"""
 SET_LENGTHS: Final = """
-UPDATE chunks SET length = coalesce((SELECT sum(count) FROM counts WHERE chunk = id), 0) WHERE document = %s"""
+UPDATE chunks SET length = coalesce((SELECT sum(count) FROM counts WHERE chunk = id), 0)
+WHERE document = ANY(%s::bigint[])"""
 
 INSERT_VECTOR: Final = (
     "INSERT INTO vectors VALUES (%s, %s, %s::vector) ON CONFLICT (model, hash) DO UPDATE SET vector = excluded.vector"

@@ -36,8 +36,29 @@ CREATE TABLE IF NOT EXISTS vectors (model TEXT NOT NULL, hash BLOB NOT NULL, vec
 """
 
 
+class _Link:
+    """A connection, and who may use it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.connection: sqlite3.Connection | None = None
+        self.process = 0
+        self._closer: weakref.finalize[..., _Link] | None = None
+
+    def take(self, connection: sqlite3.Connection) -> None:
+        """Keep a connection until `close`, or until nobody has this."""
+        self.connection, self.process = connection, os.getpid()
+        self._closer = weakref.finalize(self, connection.close)
+
+    def close(self) -> None:
+        with self.lock:
+            if self._closer is not None:
+                self._closer()
+            self.connection = self._closer = None
+
+
 class IndexFile:
-    """One SQLite file, opened at its first use and again after a fork.
+    """One SQLite file, opened at its first use, for reading and for writing, and again after a fork.
 
     Args:
         path: it is made, with its folder, if it is not there; ":memory:" for none.
@@ -47,22 +68,21 @@ class IndexFile:
     def __init__(self, path: str, *, patience: float = PATIENCE) -> None:
         self.path = path
         self.patience = patience
-        self._lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = None
-        self._process = 0
-        self._closer: weakref.finalize[..., IndexFile] | None = None
+        self._writer = _Link()
+        # Of its own, so that who searches does not wait for a large document that this process adds.
+        self._reader = self._writer if path == ":memory:" else _Link()
 
     @contextmanager
     def reading(self) -> Generator[sqlite3.Connection]:
-        """The connection, for this thread alone. Between its statements others may write."""
-        with self._lock, self._explained():
-            yield self._open()
+        """A connection, for this thread alone. Between its statements others may write."""
+        with self._reader.lock, self._explained():
+            yield self._open(self._reader)
 
     @contextmanager
     def writing(self) -> Generator[sqlite3.Connection]:
-        """The connection within a transaction: all of it happens, or nothing."""
-        with self._lock, self._explained():
-            connection = self._open()
+        """A connection within a transaction: all of it happens, or nothing."""
+        with self._writer.lock, self._explained():
+            connection = self._open(self._writer)
             # At once, not at the first write: what is read before it must still hold when it is written.
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -75,10 +95,8 @@ class IndexFile:
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
-        with self._lock:
-            if self._closer is not None:
-                self._closer()
-            self._connection = self._closer = None
+        self._reader.close()
+        self._writer.close()
 
     def size(self) -> int:
         """Bytes on the disk."""
@@ -87,9 +105,9 @@ class IndexFile:
         files = (Path(self.path + end) for end in ("", "-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
 
-    def _open(self) -> sqlite3.Connection:
-        if self._connection is not None and self._process == os.getpid():
-            return self._connection
+    def _open(self, link: _Link) -> sqlite3.Connection:
+        if link.connection is not None and link.process == os.getpid():
+            return link.connection
         if self.path != ":memory:":
             try:
                 Path(self.path).parent.mkdir(parents=True, exist_ok=True)
@@ -103,8 +121,7 @@ class IndexFile:
         except BaseException:
             connection.close()
             raise
-        self._connection, self._process = connection, os.getpid()
-        self._closer = weakref.finalize(self, connection.close)
+        link.take(connection)
         return connection
 
     def _prepare(self, file: sqlite3.Connection) -> None:

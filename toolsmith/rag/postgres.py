@@ -79,11 +79,16 @@ class PostgresBackend:
 
         def work(cursor: Any) -> list[Outcome]:
             cursor.execute(sql.LOCK, (zlib.crc32(f"{self._schema}.{bucket}".encode()),))
-            return [self._put(cursor, bucket, *document) for document in documents]
+            new: list[int] = []
+            outcomes = [self._put(cursor, bucket, new, *document) for document in documents]
+            # For all at once: a statement costs more than a document.
+            cursor.execute(sql.INSERT_COUNTS, {"documents": new, "language": self._language})
+            cursor.execute(sql.SET_LENGTHS, (new,))
+            return outcomes
 
         return self._do(work)
 
-    def _put(self, cursor: Any, bucket: str, source: Source, passages: Sequence[Passage]) -> Outcome:
+    def _put(self, cursor: Any, bucket: str, new: list[int], source: Source, passages: Sequence[Passage]) -> Outcome:
         row = cursor.execute(sql.DIGEST, (bucket, source.name)).fetchone()
         if row is not None and row[1] == source.digest:
             return "unchanged"
@@ -97,8 +102,7 @@ class PostgresBackend:
             sql.INSERT_CHUNK,
             [(bucket, document, p.position.part, p.headings, p.text, _place(p.position), p.hash) for p in passages],
         )
-        cursor.execute(sql.INSERT_COUNTS, {"document": document, "language": self._language})
-        cursor.execute(sql.SET_LENGTHS, (document,))
+        new.append(document)
         return "added" if row is None else "replaced"
 
     def remove(self, bucket: str, sources: Collection[str]) -> list[str]:

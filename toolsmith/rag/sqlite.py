@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Final
 
+from toolsmith import _extras
 from toolsmith.rag._backend import DEPTH, WEIGHTS, Found, Outcome, Passage, Query, Ranking, Source, Vector, fused
 from toolsmith.rag._sqlite_file import PATIENCE, IndexFile
 from toolsmith.rag._where import SYMBOLS, Condition
@@ -78,8 +79,7 @@ class SQLiteBackend:
 
     def keep_vectors(self, model: str, vectors: Iterable[tuple[bytes, Vector]]) -> None:
         """See `Backend.keep_vectors`."""
-        import numpy as np
-
+        np = _extras.load("numpy", extra="rag", purpose="Comparing vectors")
         rows = [(model, key, np.asarray(vector, dtype="<f2").tobytes()) for key, vector in vectors]
         with self._file.writing() as file:
             file.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
