@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast, get_origin
 
 from pydantic_core import SchemaValidator, from_json
 
-from toolsmith._derive.layout import Layout, layout_of
+from toolsmith._derive.layout import layout_of
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 
 
 class Plain:
-    """Strict, and closed to unknown keys at every depth. The usual case: nothing to doubt."""
+    """Strict, and closed to unknown keys at every depth. The usual case: nothing to doubt.
+
+    Attributes:
+        layout: where names and numbers stand, if the values tell all about the text that they were made of.
+    """
+
+    __slots__ = ("_validate", "layout")
 
     def __init__(self, adapter: TypeAdapter[Any]) -> None:
-        self._adapter = adapter
         self._validate = cast("SchemaValidator", adapter.validator).validate_json
-
-    @cached_property
-    def layout(self) -> Layout | None:
-        """Where names and numbers stand, if the values tell all about the text that they were made of."""
-        return layout_of(cast("Any", self._adapter.core_schema))
+        self.layout = layout_of(cast("Any", adapter.core_schema))
 
     def validate_json(self, data: bytes, /, *, strict: bool | None = None) -> Any:
         """The values that a JSON text stands for.
