@@ -125,6 +125,9 @@ class RAG:
     def close(self) -> None:
         """Let go of files and connections; the next use opens them again."""
         self._backend.close()
+        close = getattr(self._embeddings, "close", None)
+        if callable(close):
+            close()
 
     # ---- what goes in
 

@@ -48,9 +48,11 @@ INSERT_CHUNK: Final = (
 INSERT_COUNTS: Final = f"""
 INSERT INTO counts SELECT bucket, lexeme, id, sum(n) FROM (
     SELECT c.bucket, c.id, u.lexeme, cardinality(u.positions) AS n
-    FROM chunks c, unnest(to_tsvector(%(language)s::text::regconfig, c.text)) u WHERE c.document = ANY(%(documents)s::bigint[])
+    FROM chunks c, unnest(to_tsvector(%(language)s::text::regconfig, c.text)) u
+    WHERE c.document = ANY(%(documents)s::bigint[])
     UNION ALL SELECT c.bucket, c.id, u.lexeme, cardinality(u.positions) * {_HEADINGS_WEIGHT}
-    FROM chunks c, unnest(to_tsvector(%(language)s::text::regconfig, c.headings)) u WHERE c.document = ANY(%(documents)s::bigint[])
+    FROM chunks c, unnest(to_tsvector(%(language)s::text::regconfig, c.headings)) u
+    WHERE c.document = ANY(%(documents)s::bigint[])
 ) w GROUP BY bucket, lexeme, id"""
 SET_LENGTHS: Final = """
 UPDATE chunks SET length = coalesce((SELECT sum(count) FROM counts WHERE chunk = id), 0)

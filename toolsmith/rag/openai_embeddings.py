@@ -42,6 +42,7 @@ class OpenAIEmbeddings:
         self.dimensions = dimensions
         self.batch = batch
         self._client = client
+        self._own = client is None
 
     @property
     def name(self) -> str:
@@ -55,6 +56,12 @@ class OpenAIEmbeddings:
         more: dict[str, Any] = {} if self.dimensions is None else {"dimensions": self.dimensions}
         answer = self._made().embeddings.create(model=self.model, input=wanted, encoding_format="float", **more)
         return [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
+
+    def close(self) -> None:
+        """Close the connections, if the client is not one of yours; the next use makes another."""
+        if self._own and self._client is not None:
+            self._client.close()
+            self._client = None
 
     def _made(self) -> OpenAI:
         if self._client is None:

@@ -80,7 +80,7 @@ class PostgresBackend:
         def work(cursor: Any) -> list[Outcome]:
             cursor.execute(sql.LOCK, (zlib.crc32(f"{self._schema}.{bucket}".encode()),))
             new: list[int] = []
-            outcomes = [self._put(cursor, bucket, new, *document) for document in documents]
+            outcomes: list[Outcome] = [self._put(cursor, bucket, new, *document) for document in documents]
             # For all at once: a statement costs more than a document.
             cursor.execute(sql.INSERT_COUNTS, {"documents": new, "language": self._language})
             cursor.execute(sql.SET_LENGTHS, (new,))
