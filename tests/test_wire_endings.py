@@ -335,6 +335,20 @@ def test_a_call_that_only_the_server_could_not_read(wire: Wire) -> None:
     assert (result.output, sorted(RAN)) == ("both", [1, 2])
 
 
+def test_a_call_that_the_server_could_not_read_in_a_stream(wire: Wire) -> None:
+    """The error comes as an event then, maybe behind words that somebody has read already."""
+    if wire.api != "openai-chat" or "stream" not in wire.driver:
+        return
+    said = {"id": "c", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "I add."}}]}
+    wrote = '{"name": "add", "arguments": {"a": "one"}}'
+    error = {"error": {"message": "Failed.", "code": "tool_use_failed", "failed_generation": wrote}}
+    events = "".join(f"data: {json.dumps(event)}\n\n" for event in (said, error))
+    model = wire.model(garbage(events, content_type="text/event-stream"), call("add", a=1), say("41"))
+    result = wire.run(agent(wire, model), "go")
+    assert (result.output, RAN) == ("41", [1])
+    assert [record.ran for record in result.tool_calls] == [False, True]
+
+
 def test_a_server_that_can_read_nothing(wire: Wire) -> None:
     """Not for ever; the error has the history, and the run can go on from there."""
     if wire.api != "openai-chat":
