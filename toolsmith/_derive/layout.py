@@ -44,7 +44,7 @@ def layout_of(core: Mapping[str, Any]) -> Layout | None:
 
 
 def _object(core: Mapping[str, Any], definitions: Mapping[str, Mapping[str, Any]], depth: int) -> Layout | None:
-    core = definitions[core["schema_ref"]] if core["type"] == "definition-ref" else core
+    core = definitions.get(core["schema_ref"], core) if core["type"] == "definition-ref" else core
     model = core["type"] == "model"
     if model:
         if core.get("custom_init") or core.get("post_init") or core.get("root_model"):
