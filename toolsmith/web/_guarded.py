@@ -12,7 +12,7 @@ import ssl
 import zlib
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from toolsmith.errors import ToolError
@@ -103,7 +103,7 @@ class Fetcher:
     async def _read(self, target: Target, response: Response, reads: Callable[[str], bool], *, moved: bool) -> Fetched:
         if response.status_code != 200:
             wait = seconds_of(response.headers.get("retry-after"))
-            raise say.bad_status(target.host, response.status_code, wait)
+            raise say.bad_status(target.who, response.status_code, wait)
         kind = response.headers.get("content-type", "")
         if not reads(kind):
             raise say.not_text(kind.partition(";")[0])
@@ -133,8 +133,8 @@ class Fetcher:
                     await response.aclose()
         except httpx2.HTTPError as error:
             if _is_certificate(error):
-                raise say.not_secure(target.host) from error
-            raise say.unreachable(target.host) from error
+                raise say.not_secure(target.who) from error
+            raise say.unreachable(target.who) from error
 
     async def _first(self, transport: Any, target: Target, addresses: Sequence[str], accept: str) -> Response:
         """The answer from the first address that takes the connection."""
@@ -170,13 +170,13 @@ class Fetcher:
             # What is out of reach may be back soon.
             self._rules.put(target.origin, rules, 60.0 if isinstance(rules, str) else _ROBOTS_SECONDS)
         if isinstance(rules, str):
-            raise say.robots_unknown(target.host, rules)
+            raise say.robots_unknown(target.who, rules)
         if not rules.allow(target.url.raw_path.decode("ascii")):
-            raise say.robots_forbid(target.host)
+            raise say.robots_forbid(target.who)
 
     async def _robots_of(self, target: Target, addresses: Sequence[str]) -> _robots.Rules | str:
         """The rules of a site; a text where they are out of reach, which forbids everything (RFC 9309, 2.3.1)."""
-        at = self.border.target("/robots.txt", base=target.url)
+        at = replace(target, url=target.url.join("/robots.txt"))
         moved = False
         try:
             for _ in range(MAX_REDIRECTS + 1):

@@ -54,9 +54,8 @@ def no_text() -> str:
     )
 
 
-def redirected(url: str) -> str:
-    """A note: the page came from elsewhere than asked."""
-    return f"the address leads on to {shown(url)}."
+REDIRECTED = "the address leads on to another one, which is named with the page."
+"""A note. It does not name it: notes stand outside of the fence around what others have written."""
 
 
 def cut(why: str) -> str:
@@ -81,8 +80,9 @@ def past_the_end(offset: int, size: int) -> ToolError:
 
 
 def not_an_address(text: str) -> ToolError:
-    """It cannot be read."""
-    return ModelRetry(f"{shown(text)} is not an address of a page.", hint=f"Give it whole, as in {_EXAMPLE}.")
+    """It cannot be read; "" for one that a site named, whose words have no place outside of the fence."""
+    what = shown(text) if text else "What it names"
+    return ModelRetry(f"{what} is not an address of a page.", hint=f"Give it whole, as in {_EXAMPLE}.")
 
 
 _EXAMPLE = "https://example.org/page"
@@ -114,63 +114,62 @@ def wrong_port(port: int, ports: Sequence[int]) -> ToolError:
     )
 
 
-def odd_host(host: str) -> ToolError:
+def odd_host(who: str) -> ToolError:
     """An IP address in a spelling that hides it."""
     return ModelRetry(
-        f"{shown(host)} is an IP address in an unusual spelling, which is not asked for.",
+        f"{_begun(who)} is an IP address in an unusual spelling, which is not asked for.",
         hint="Give the name of the site.",
     )
 
 
-def not_public(host: str) -> ToolError:
+def not_public(who: str) -> ToolError:
     """This machine, its network or its cloud, or a name that leads there."""
     return ToolError(
-        f"{shown(host)} is not on the public internet, so nothing was asked there.",
+        f"{_begun(who)} is not on the public internet, so nothing was asked there.",
         hint="Only public pages can be read. Do not try other spellings of it; use another source.",
     )
 
 
-def site_not_allowed(host: str, allowed: Sequence[str]) -> ToolError:
+def site_not_allowed(who: str, allowed: Sequence[str]) -> ToolError:
     """The developer has named the sites."""
     which = f" It reads pages of these sites: {', '.join(allowed[:10])}." if allowed else ""
-    return ToolError(f"This program does not read pages of {shown(host)}.{which}", hint=_ELSEWHERE)
+    return ToolError(f"This program does not read pages of {who}.{which}", hint=_ELSEWHERE)
 
 
-def unknown_host(host: str) -> ToolError:
+def unknown_host(who: str) -> ToolError:
     """No such name, or nobody to ask for it."""
-    return ToolError(f"There is no site named {shown(host)}, or its name cannot be looked up now.", hint=_FIX)
+    return ToolError(f"{_begun(who)} cannot be found: there is no such name, or it cannot be looked up now.", hint=_FIX)
 
 
 # ---- pages that do not come
 
 
-def robots_forbid(host: str) -> ToolError:
+def robots_forbid(who: str) -> ToolError:
     """The site's own rules."""
-    return ToolError(f"The rules of {shown(host)} for programs (robots.txt) forbid this page.", hint=_ELSEWHERE)
+    return ToolError(f"The rules of {who} for programs (robots.txt) forbid this page.", hint=_ELSEWHERE)
 
 
-def robots_unknown(host: str, why: str) -> ToolError:
+def robots_unknown(who: str, why: str) -> ToolError:
     """RFC 9309: what cannot be read forbids everything."""
     return ToolError(
-        f"The rules of {shown(host)} for programs (robots.txt) cannot be read now ({why}), so the page was not asked "
-        "for.",
+        f"The rules of {who} for programs (robots.txt) cannot be read now ({why}), so the page was not asked for.",
         hint=_OTHER,
     )
 
 
-def unreachable(host: str) -> ToolError:
+def unreachable(who: str) -> ToolError:
     """No connection, or it broke."""
-    return ToolError(f"{shown(host)} cannot be reached, or broke the connection.", hint=_OTHER)
+    return ToolError(f"{_begun(who)} cannot be reached, or broke the connection.", hint=_OTHER)
 
 
-def not_secure(host: str) -> ToolError:
+def not_secure(who: str) -> ToolError:
     """The TLS handshake failed."""
-    return ToolError(f"{shown(host)} cannot prove that it is that site: its certificate is not valid.", hint=_OTHER)
+    return ToolError(f"{_begun(who)} cannot prove that it is that site: its certificate is not valid.", hint=_OTHER)
 
 
-def too_slow(host: str, seconds: float) -> ToolError:
+def too_slow(who: str, seconds: float) -> ToolError:
     """Not in time."""
-    return ToolError(f"{shown(host)} did not send the page within {seconds:g} seconds.", hint=_OTHER)
+    return ToolError(f"{_begun(who)} did not send the page within {seconds:g} seconds.", hint=_OTHER)
 
 
 def too_many_redirects(times: int) -> ToolError:
@@ -183,21 +182,21 @@ def bad_redirect(reason: ToolError) -> ToolError:
     return ToolError(f"The address leads on to another one, which was not followed: {reason.message}", hint=_ELSEWHERE)
 
 
-def bad_status(host: str, status: int, wait: float | None) -> ToolError:
+def bad_status(who: str, status: int, wait: float | None) -> ToolError:
     """The site answers, but not with the page."""
     match status:
         case 404 | 410:
-            return ToolError(f"There is no page at this address ({shown(host)} answers {status}).", hint=_FIX)
+            return ToolError(f"There is no page at this address ({who} answers {status}).", hint=_FIX)
         case 401 | 402 | 403 | 407 | 451:
             return ToolError(
-                f"{shown(host)} does not show this page to programs (HTTP status {status}).", hint=_ELSEWHERE
+                f"{_begun(who)} does not show this page to programs (HTTP status {status}).", hint=_ELSEWHERE
             )
         case 429 | 503 if wait is not None:
-            return ToolError(f"{shown(host)} asks to wait {wait:,.0f} seconds (HTTP status {status}).", hint=_OTHER)
+            return ToolError(f"{_begun(who)} asks to wait {wait:,.0f} seconds (HTTP status {status}).", hint=_OTHER)
         case 429:
-            return ToolError(f"{shown(host)} takes no more requests at the moment (HTTP status 429).", hint=_OTHER)
+            return ToolError(f"{_begun(who)} takes no more requests at the moment (HTTP status 429).", hint=_OTHER)
         case _:
-            return ToolError(f"{shown(host)} failed to give the page (HTTP status {status}).", hint=_OTHER)
+            return ToolError(f"{_begun(who)} failed to give the page (HTTP status {status}).", hint=_OTHER)
 
 
 def not_text(kind: str) -> ToolError:
@@ -220,6 +219,14 @@ def no_reader(kind: str) -> ToolError:
 def broken_document(kind: str) -> ToolError:
     """Damaged, or locked by a password."""
     return ToolError(f"The {kind} cannot be read: it is damaged or locked by a password.", hint=_ELSEWHERE)
+
+
+ELSEWHERE = "the site that it leads to"
+"""Who it is that a redirect names. Its name is not told: what is told stands outside of the fence around a page."""
+
+
+def _begun(who: str) -> str:
+    return who[:1].upper() + who[1:]
 
 
 def shown(text: str) -> str:

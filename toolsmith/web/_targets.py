@@ -41,6 +41,7 @@ class Target:
     Attributes:
         url: without a fragment.
         host: the name or IP address, as in the request.
+        who: the same, for a sentence that the model reads.
         trusted: the developer named this host and port in `allow_private`.
     """
 
@@ -48,6 +49,7 @@ class Target:
     host: str
     port: int
     trusted: bool
+    who: str
 
     @property
     def origin(self) -> str:
@@ -91,42 +93,44 @@ class Border:
         """
         import httpx2
 
+        written = text if base is None else ""
         if len(text) > MAX_URL:
             raise say.address_too_long(len(text), MAX_URL)
         if _NOT_IN_AN_ADDRESS.search(text):
-            raise say.not_an_address(text)
+            raise say.not_an_address(written)
         try:
             url = (httpx2.URL(text) if base is None else base.join(text)).copy_with(fragment=None)
             host = url.raw_host.decode("ascii").lower().strip("[]")
         except (httpx2.InvalidURL, ValueError, TypeError) as error:
-            raise say.not_an_address(text) from error
+            raise say.not_an_address(written) from error
         if url.scheme not in _DEFAULT_PORTS:
             raise say.wrong_scheme(url.scheme)
         if url.userinfo:
             raise say.has_credentials()
         if not host:
-            raise say.not_an_address(text)
+            raise say.not_an_address(written)
         port = _DEFAULT_PORTS[url.scheme] if url.port is None else url.port
+        who = say.shown(host) if base is None else say.ELSEWHERE
         trusted = (host, port) in self.trusted or (host, None) in self.trusted
         if not trusted:
-            self._check(host, port)
-        return Target(url, host, port, trusted)
+            self._check(host, port, who)
+        return Target(url, host, port, trusted, who)
 
-    def _check(self, host: str, port: int) -> None:
+    def _check(self, host: str, port: int, who: str) -> None:
         if port not in self.ports:
             raise say.wrong_port(port, sorted(self.ports))
         plain = host.rstrip(".")
         if not _is_address(host):
             if _NUMBER.match(plain.rpartition(".")[2]):
-                raise say.odd_host(host)
+                raise say.odd_host(who)
             if "." not in plain or "%" in host:
-                raise say.not_public(host)
+                raise say.not_public(who)
         elif not is_public(host):
-            raise say.not_public(host)
+            raise say.not_public(who)
         if self.allowed_domains and not any(is_below(plain, domain) for domain in self.allowed_domains):
-            raise say.site_not_allowed(host, self.allowed_domains)
+            raise say.site_not_allowed(who, self.allowed_domains)
         if any(is_below(plain, domain) for domain in self.blocked_domains):
-            raise say.site_not_allowed(host, ())
+            raise say.site_not_allowed(who, ())
 
     async def addresses(self, target: Target) -> Sequence[str]:
         """The IP addresses to connect to; every one of them has been checked.
@@ -139,12 +143,12 @@ class Border:
         try:
             found = await (self.resolver or _resolve)(target.host)
         except (OSError, UnicodeError) as error:
-            raise say.unknown_host(target.host) from error
+            raise say.unknown_host(target.who) from error
         if not found:
-            raise say.unknown_host(target.host)
+            raise say.unknown_host(target.who)
         if not target.trusted and not all(map(is_public, found)):
             # One is enough: a name that leads here and there is no mistake of its owner.
-            raise say.not_public(target.host)
+            raise say.not_public(target.who)
         return tuple(dict.fromkeys(found))
 
 

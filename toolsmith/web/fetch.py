@@ -130,8 +130,8 @@ class FetchPage:
                     asyncio.get_running_loop(), lambda: content_of(got.body, got.kind, got.url, cut=got.cut)
                 )
         except TimeoutError as error:
-            raise say.too_slow(url, self._seconds) from error
-        moved = (say.redirected(got.url),) if got.moved else ()
+            raise say.too_slow(say.shown(url), self._seconds) from error
+        moved = (say.REDIRECTED,) if got.moved else ()
         return WebPage(got.url, read.title, read.text, got.kind, (*moved, *read.notes))
 
     def as_tool(
