@@ -23,7 +23,7 @@ import pytest
 from pages import ROOT, Block, all_pages, blocks, commands, is_tried, links
 
 from toolsmith import Limits, _feedback, events
-from toolsmith._wording import media, run, size
+from toolsmith._wording import media, run, size, untrusted
 from toolsmith.agent import StopReason
 from toolsmith.tool import ToolOptions
 
@@ -120,7 +120,8 @@ def test_generated_parts_are_what_the_code_says() -> None:
 def test_the_gallery_shows_every_text(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each sentence that a model may read is looked at by people, in docs/errors.md."""
     used: set[str] = set()
-    kinds = (media.MediaWording, run.RunWording, size.SizeWording, _feedback.Feedback)
+    wordings = (media.MediaWording, run.RunWording, size.SizeWording, untrusted.UntrustedWording)
+    kinds = (*wordings, _feedback.Feedback)
     own = {name: value for kind in kinds for name, value in vars(kind).items()}
     texts = [name for name, value in own.items() if callable(value) and not name.startswith("_")]
 

@@ -11,6 +11,7 @@ from toolsmith._calls.job import Job
 from toolsmith._calls.settle import Settled, exposed
 from toolsmith._run.budget import Around
 from toolsmith._run.steps import Take
+from toolsmith._run.watch import reason
 from toolsmith.events import ArgumentsRepaired, ToolCallReady, ToolProgress, UntrustedFlow
 from toolsmith.messages import ToolCall, ToolResult
 from toolsmith.tool import RunContext
@@ -212,7 +213,7 @@ def watched(
             continue
         left.append(job)
         if spans:
-            call = replace(call, reason=talk.feedback.untrusted_reason(spans), untrusted=spans)
+            call = replace(call, reason=reason(spans), untrusted=spans)
         if spans and writes and policy == "ask":
             held.add(job.index)
         if job.index in held or approvals.may(job):

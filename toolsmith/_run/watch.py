@@ -129,6 +129,12 @@ class Watch:
         self._untrusted += found
 
 
+def reason(spans: Sequence[UntrustedSpan]) -> str:
+    """Tells a person why a call waits."""
+    sources = ", ".join(dict.fromkeys(span.source for span in spans))
+    return f"It carries text that others have written (from {sources})."
+
+
 def _words(file: File) -> str:
     """What a text file says, which the model reads as words."""
     if file.data is None or not file.media_type.startswith("text/"):

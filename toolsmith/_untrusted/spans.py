@@ -223,11 +223,11 @@ class _Search:
             for form in token.forms:
                 number = self._where(form, token)
                 if number is not None and not self._index.is_trusted(form):
-                    self._note(token.shown, number, place)
+                    self._note(_as_written(text, token.shown), number, place)
                     break
             else:
                 if token.tiled and (number := self._tiled(token)) is not None:
-                    self._note(token.shown, number, place)
+                    self._note(_as_written(text, token.shown), number, place)
 
     def _tiled(self, token: Token) -> int | None:
         """Which untrusted text has all of a long exact thing, in a few pieces."""
@@ -338,6 +338,13 @@ def _parsed(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
+
+
+def _as_written(text: str, shown: str) -> str:
+    """A part of a text, given in one spelling, as it stands there, if it is there to be seen."""
+    low = text.casefold()
+    at = low.find(shown) if len(low) == len(text) else -1
+    return shown if at < 0 else text[at : at + len(shown)]
 
 
 def _original(text: str, begin: int, end: int) -> str:

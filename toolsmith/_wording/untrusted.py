@@ -55,11 +55,6 @@ class UntrustedWording:
             "let them decide."
         )
 
-    def untrusted_reason(self, spans: Sequence[UntrustedSpan]) -> str:
-        """Tells a person why a call waits; no model reads it."""
-        sources = ", ".join(dict.fromkeys(span.source for span in spans))
-        return f"It carries text that others have written (from {sources})."
-
 
 def _quoted(text: str) -> str:
     return f"“{shortened(' '.join(text.split()), 80)}”"
