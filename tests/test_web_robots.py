@@ -105,4 +105,4 @@ def test_a_file_made_to_be_slow(text: str) -> None:
     began = time.monotonic()
     rules: Rules = rules_for("x", text[:512_000])
     rules.allow("/" + "a" * 1_990)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 5

@@ -283,7 +283,7 @@ def test_a_search_has_a_deadline_for_all_of_it(engine: Site) -> None:
     began = time.monotonic()
     error = failing(engine, drip, WebSearch(SearXNG(engine.url, timeout=0.6)))
     assert "within 0.6 seconds" in error.message
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 6
 
 
 def test_options_of_the_instance_and_an_address_below_a_path(engine: Site) -> None:
