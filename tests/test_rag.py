@@ -263,6 +263,22 @@ def test_progress_is_told(rag: RAG) -> None:
     assert told[-1].source == "d2"
 
 
+def test_documents_of_a_generator_are_taken_one_by_one(rag: RAG) -> None:
+    """More of them than fit into memory can be added: those before are stored while the next are made."""
+    stored: list[int] = []
+
+    def documents() -> Iterator[Document]:
+        for n in range(200):
+            stored.append(len(rag.sources()))
+            yield Document(f"Text {n}.", f"d{n}")
+
+    told: list[Progress] = []
+    assert len(rag.add(documents(), progress=told.append, remove_missing=True).added) == 200
+    assert stored[-1] >= 128
+    assert (told[-1].done, told[-1].total) == (200, 0)
+    assert len(rag.add((d for d in [Document("Text 1.", "d1")]), remove_missing=True).removed) == 199
+
+
 @pytest.mark.parametrize("bucket", ["", "Docs", "1a", "a-b", "a b", "x" * 41, "a; DROP TABLE chunks", "é"])
 def test_names_that_a_bucket_cannot_have(bucket: str) -> None:
     with pytest.raises(ValueError, match="a bucket's name is"):

@@ -213,7 +213,7 @@ def _progress(*, quiet: bool) -> Generator[Callable[[Progress], None] | None]:
         def told(progress: Progress) -> None:
             if progress.phase not in tasks:
                 tasks[progress.phase] = bar.add_task("embedding", total=None)
-            bar.update(tasks[progress.phase], completed=progress.done, total=progress.total)
+            bar.update(tasks[progress.phase], completed=progress.done, total=progress.total or None)
 
         yield told
 

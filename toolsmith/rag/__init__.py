@@ -146,10 +146,10 @@ class RAG:
         adding again goes on with the others. Several processes may add at once.
 
         Args:
-            what: a file, a folder, a pattern ("docs/**/*.md"), a text, a `Document`, or any iterable of them. A str is
-                a path if there is something of that name or it looks like a path, else a text. Of folders those files
-                are taken whose names say that they hold text; folders with a dot, and links that lead out, are left
-                alone.
+            what: a file, a folder, a pattern ("docs/**/*.md"), a text, a `Document`, or any iterable of them; those of
+                a generator are taken one by one, and may be more than fit into memory. A str is a path if there is
+                something of that name or it looks like a path, else a text. Of folders those files are taken whose
+                names say that they hold text; folders with a dot, and links that lead out, are left alone.
             metadata: for all of them, to filter searches by; a `Document`'s own comes first.
             match: patterns for the names of files in folders: "*.md", or several.
             remove_missing: documents that `what` no longer names are removed, so that the bucket mirrors it.

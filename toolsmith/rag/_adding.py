@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
@@ -68,12 +68,17 @@ class Adding:
     ) -> Account:
         """See `RAG.add`."""
         shared = checked_metadata(metadata, "all documents")
-        todo = list(items(what, match=match))
-        for item in todo:
-            if isinstance(item, Document):
-                checked_metadata(item.metadata, item.source)
+        todo: Iterable[Item] = items(what, match=match)
+        total = 0
+        if not isinstance(what, Iterator):  # else there may be more than fit into memory
+            todo = list(todo)
+            total = len(todo)
+            for item in todo:
+                if isinstance(item, Document):
+                    checked_metadata(item.metadata, item.source)
         tell = progress or _silent
-        tell(Progress(0, len(todo)))
+        tell(Progress(0, total))
+        named: set[str] = set()
         for done, item in enumerate(todo, 1):
             match item:
                 case Failure(source):
@@ -83,9 +88,10 @@ class Adding:
                 case FileSource():
                     source = item.name
                     self._file(item, shared)
-            tell(Progress(done, len(todo), source))
+            named.add(clean(source))
+            tell(Progress(done, total, source))
         self._write()
-        removed = self._remove_missing(todo) if remove_missing else []
+        removed = self._remove_missing(named) if remove_missing else []
         embedded, unembedded = self._embed(tell)
         tally = self._tally
         if removed or tally.replaced:
@@ -164,8 +170,7 @@ class Adding:
         digest.update(json.dumps([_FORM, self._passage, bounds, title, metadata], sort_keys=True).encode())
         return digest.hexdigest()
 
-    def _remove_missing(self, todo: Sequence[Item]) -> list[str]:
-        named = {clean(i.source if isinstance(i, Document | Failure) else i.name) for i in todo}
+    def _remove_missing(self, named: Collection[str]) -> list[str]:
         return self._backend.remove(self._bucket, [s for s in self._backend.sources(self._bucket) if s not in named])
 
     def _embed(self, tell: Callable[[Progress], None]) -> tuple[int, str]:

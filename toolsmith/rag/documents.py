@@ -100,7 +100,7 @@ class Progress:
 
     Attributes:
         done: sources (or, in the phase "embed", passages) that are finished.
-        total: how many there are.
+        total: how many there are; 0 where that is not known, because they come from a generator.
         source: the one that was finished last, "" at the beginning and while embedding.
         phase: "read", or "embed".
     """
