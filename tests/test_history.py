@@ -63,6 +63,11 @@ def test_a_mended_history_is_in_order_and_mending_it_again_changes_nothing(messa
             assert expected == []
             expected = [c.id for c in message.tool_calls] if message.role == "assistant" else []
     assert expected == []
+    taken: set[str] = set()
+    for message in mended:
+        for made in message.tool_calls if message.role == "assistant" else ():
+            assert made.id not in taken or message.native is not None, "each id once, where it may be changed"
+            taken.add(made.id)
     assert mend(mended, _lost) == (mended, [])
 
 
@@ -114,3 +119,25 @@ def test_a_history_cut_in_the_middle_is_mended_and_says_so(wire: Wire) -> None:
     assert len(event.notes) == 2
     kept = [p for m in result.messages if m.role == "tool" for p in m.parts if isinstance(p, ToolOutput)]
     assert [p.is_error for p in kept] == [False, True]
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_a_history_made_elsewhere_may_use_an_id_again(wire: Wire, stored: bool) -> None:
+    """Claude refuses a second call of the same id; calls and answers stay together."""
+    turns = [
+        [Message("assistant", (ToolCall("call_0", "add", f'{{"a": {n}}}'),)), Message("tool", (_output(n),))]
+        for n in (1, 2, 3)
+    ]
+    history = [Message("user", (Text("go"),)), *(message for turn in turns for message in turn)]
+    if stored:
+        history = load_messages(dump_messages(history))
+    model = wire.model(say("done"))
+    result = wire.run(Agent(wire.provider(model), tools=[add]), "Well?", history=history)
+    assert result.output == "done"
+    ids = [call.id for message in result.messages for call in message.tool_calls]
+    assert len(set(ids)) == 3
+    assert ids == [p.call_id for m in result.messages for p in m.parts if isinstance(p, ToolOutput)]
+
+
+def _output(number: int) -> ToolOutput:
+    return ToolOutput("call_0", "add", str(number + 1))

@@ -15,9 +15,10 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import Any, cast, get_args
 
+from toolsmith._callids import another_id
 from toolsmith.errors import HistoryError
 from toolsmith.media import File, Image, Media
 from toolsmith.messages import (
@@ -212,8 +213,8 @@ def _mapping(data: Any, where: str) -> Mapping[str, Any]:
 def mend(messages: Sequence[Message], lost: Callable[[str], str]) -> tuple[list[Message], list[str]]:
     """A history in which each call is followed by its one answer, as every service demands; and what had to be done.
 
-    A call without an answer gets one that says so; an answer without a call is left out. A history that is in order
-    comes back as it is: nothing that was sent before may change.
+    A call without an answer gets one that says so; an answer without a call is left out; a call gets a new id where
+    another one has its own. A history that is in order comes back as it is: nothing that was sent before may change.
 
     Args:
         messages: any history, also a trimmed or interrupted one.
@@ -231,7 +232,40 @@ def mend(messages: Sequence[Message], lost: Callable[[str], str]) -> tuple[list[
             mended.append(message)
     if open_calls:
         _answer(mended, notes, open_calls, None, len(messages), lost)
-    return mended, notes
+    return _told_apart(mended), notes
+
+
+def _told_apart(messages: list[Message]) -> list[Message]:
+    """Each call under an id of its own, where the history is in order: most services want each id once.
+
+    Turns that an API has written under these very ids keep them; Chat Completions finds its own again.
+    """
+    taken: set[str] = set()
+    made: list[Message] = []
+    ids: list[str] = []
+    for message in messages:
+        if message.role == "tool":
+            made.append(_under(message, ToolOutput, ids))
+            continue
+        calls = message.tool_calls if message.role == "assistant" else ()
+        free = message.native is None or message.native.api == "openai-chat"
+        ids = []
+        for call in calls:
+            ids.append(another_id(call.id, taken) if free and call.id in taken else call.id)
+            taken.add(ids[-1])
+        made.append(_under(message, ToolCall, ids) if calls else message)
+    return made
+
+
+def _under(message: Message, kind: type[ToolCall] | type[ToolOutput], ids: Sequence[str]) -> Message:
+    """The message with its calls, or its outputs, under these ids."""
+    name = "id" if kind is ToolCall else "call_id"
+    places = [index for index, part in enumerate(message.parts) if isinstance(part, kind)]
+    new = {at: i for at, i in zip(places, ids, strict=True) if getattr(message.parts[at], name) != i}
+    if not new:
+        return message
+    parts = tuple(replace(p, **{name: new[at]}) if at in new else p for at, p in enumerate(message.parts))
+    return replace(message, parts=parts)
 
 
 def _answer(
