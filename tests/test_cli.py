@@ -527,9 +527,11 @@ class TestApproval:
 def test_an_agent_that_is_changed_keeps_all_its_other_settings() -> None:
     """A new option of `Agent` must be carried over by `cli/_assemble.py` too."""
     given = {"model", "observers", "tools", "instructions"}
+    among_the_tools = {"rag", "web"}
     taken_over = {"name", "limits", "settings", "parallel_tool_calls", "output_type", "approve", "expose_errors"}
+    taken_over |= {"untrusted", "paging", "feedback"}
     within_limits = {"max_calls_per_run", "tool_timeout"}
-    assert set(inspect.signature(Agent).parameters) == given | taken_over | within_limits
+    assert set(inspect.signature(Agent).parameters) == given | among_the_tools | taken_over | within_limits
 
 
 class TestChat:

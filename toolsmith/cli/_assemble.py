@@ -74,6 +74,9 @@ def assemble(wishes: Wishes, observer: Observer) -> Agent[Any]:
         parallel_tool_calls=agent.parallel_tool_calls,
         output_type=agent.output_type,
         approve=agent.approve,
+        untrusted=agent.untrusted,
+        paging=agent.paging,
+        feedback=agent.feedback,
         expose_errors=agent.expose_errors,
         observers=[*agent.observers, observer],
     )
