@@ -33,14 +33,10 @@ STORES = [pytest.param("sqlite"), pytest.param("postgres", marks=needs_postgres)
 def postgres_address() -> str:
     """Of a running server, started if need be."""
     folder = tempfile.mkdtemp(prefix="pg")
+    # Before pgserver is imported, so that it comes after pgserver's own, which ends the server.
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.environ.setdefault("XDG_RUNTIME_DIR", folder)  # else one of its libraries warns
     server: Any = import_module("pgserver").get_server(Path(folder, "data"), cleanup_mode="stop")
-
-    def stop() -> None:
-        server.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
-
-    atexit.register(stop)
     return server.get_uri()
 
 
