@@ -26,7 +26,7 @@ from toolsmith import (
     tool,
 )
 from toolsmith.cli import main
-from toolsmith.errors import ConfigError, HistoryError
+from toolsmith.errors import ConfigError, HistoryError, ProviderError
 from toolsmith.events import Event, TextDelta
 from toolsmith.providers import Provider, resolve
 from toolsmith.testing import Recorded, ScriptedModel, call, fail, pause, say, search, turn
@@ -299,6 +299,43 @@ def test_another_model_takes_over_with_the_stand_in(wire: Wire, engine: Site) ->
     assert [record.call.name for record in result.tool_calls] == ["book", "web_search"]
     assert set(second.requests[0].tools) == {"book", "web_search"}
     assert "It is at night." in json.dumps(second.requests[0].body)
+
+
+REFUSED = fail(400, message="Tool 'web_search' is not supported with this model.")
+
+
+def test_a_model_that_refuses_the_tool_is_asked_without_it(wire: Wire, engine: Site) -> None:
+    """No list says which models, and which organisations, have it: the first request tells, once for the agent."""
+    skip_chat(wire)
+    model = wire.model(REFUSED, call("web_search", query="night train"), say(ANSWER), say("Bye."))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SEARXNG_URL", engine.url)
+        unsure = WebSearch().as_tool()
+    assert unsure.hosted is not None
+    if wire.door == "socket":
+        pytest.skip("at another address the service is not asked to search")
+    agent = Agent(wire.provider(model), tools=[unsure])
+    assert wire.run(agent, "When?").output == ANSWER
+    assert wire.run(agent, "Bye").output == "Bye."
+    assert [len(offered(request)) for request in model.requests] == [1, 1, 1, 1]
+    assert [list(request.tools) for request in model.requests] == [[], ["web_search"], ["web_search"], ["web_search"]]
+
+
+def test_a_tool_that_was_insisted_on_is_not_taken_back() -> None:
+    model = ScriptedModel([REFUSED])
+    with pytest.raises(ProviderError, match="is not supported with this model"):
+        Agent(model.provider("openai"), tools=[WebSearch(hosted=True)]).run_sync("When?")
+    assert len(model.requests) == 1
+
+
+def test_a_bad_request_for_another_reason_is_told() -> None:
+    """After one more try; the next run asks with the tool again."""
+    model = ScriptedModel([fail(400, message="No."), fail(400, message="Still no."), say("Hi")])
+    agent = Agent(model.provider("openai"), tools=[WebSearch()])
+    with pytest.raises(ProviderError, match=r"Still no\."):
+        agent.run_sync("When?")
+    agent.run_sync("When?")
+    assert [offered(request) for request in model.requests] == [["web_search"], [], ["web_search"]]
 
 
 def test_two_models_of_one_service_get_each_its_own_version() -> None:

@@ -27,8 +27,12 @@ class Shared:
     left_out: tuple[str, ...] = ()
 
 
-def share(tools: Sequence[Tool[..., Any]], provider: Provider) -> Shared:
-    """Leave to the service what it has; each kind once, and never beside another tool of the same name."""
+def share(tools: Sequence[Tool[..., Any]], provider: Provider, *, refused: bool = False) -> Shared:
+    """Leave to the service what it has; each kind once, and never beside another tool of the same name.
+
+    Args:
+        refused: it has refused a request with what is commonly there; only what is insisted on is still left to it.
+    """
     if all(tool.hosted is None for tool in tools):
         return Shared(tuple(tools))
     names = [tool.name for tool in tools]
@@ -37,7 +41,8 @@ def share(tools: Sequence[Tool[..., Any]], provider: Provider) -> Shared:
     left_out: list[str] = []
     for tool in tools:
         wanted = tool.hosted
-        if wanted is not None and provider.hosts(wanted) and _is_free(wanted, tool.name, names, hosted):
+        may = wanted is not None and (wanted.insisted or not refused)
+        if wanted is not None and may and provider.hosts(wanted) and _is_free(wanted, tool.name, names, hosted):
             hosted[tool.name] = wanted
         elif wanted is not None and tool.only_hosted:
             left_out.append(tool.name)

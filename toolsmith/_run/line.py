@@ -64,10 +64,12 @@ class Offers:
 
     Attributes:
         reader: the tool to read on with in long results, once it was needed.
+        unhosted: names of the models that do not take their service's own tools after all.
     """
 
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], Offer] = {}
+        self.unhosted: set[str] = set()
         self.reader: Tool[..., Any] | None = None
 
     def get(
@@ -131,6 +133,7 @@ class Line:
     _encoded: list[bytes] = field(default_factory=list[bytes])
     _offer: Offer | None = None
     _answered: bool = False
+    _unhosted: bool = False
     _read: Any = None
     _room: Room = field(default_factory=lambda: Room(Ceiling(), ""))
     _ids: set[str] = field(default_factory=set[str])  # of the calls in the first `_seen` messages of the history
@@ -148,7 +151,10 @@ class Line:
         with speaks(self.conversation.feedback):
             for message in self.conversation.history[len(encoded) :]:
                 encoded.append(self._encode(message))
-        request = Request(
+            return provider.encode_request(self._request(ask, offer, encoded), stream=stream)
+
+    def _request(self, ask: Ask, offer: Offer, encoded: Sequence[bytes]) -> Request:
+        return Request(
             self.instructions,
             offer.tools,
             list(filter(None, encoded)),
@@ -158,7 +164,6 @@ class Line:
             self._allowed(offer),
             tuple(tool for name, tool in offer.hosted.items() if self._may(name)),
         )
-        return provider.encode_request(request, stream=stream)
 
     def _allowed(self, offer: Offer) -> tuple[str, ...] | None:
         """The names that this turn may call; that of the answer's own tool is always among them."""
@@ -177,7 +182,7 @@ class Line:
     def _make_offer(self) -> Offer:
         """Tell the conversation how its tools, and its answer, are put to the provider in use."""
         talk, provider = self.conversation, self.provider
-        shared = share(tuple(talk.tools), provider)
+        shared = share(tuple(talk.tools), provider, refused=self._unhosted or provider.name in self.offers.unhosted)
         tools: Sequence[Tool[..., Any]] = shared.own
         for name in shared.left_out:
             self._tell_left_out(name)
@@ -219,6 +224,9 @@ class Line:
     def answered(self, reply: Reply) -> Reply:
         """A request succeeded: the tool list must keep its bytes from now on, and the reply knows what it follows."""
         self._answered = True
+        if self._unhosted:
+            # That was the reason, then; another one would have come back.
+            self.offers.unhosted.add(self.provider.name)
         message = self._renamed(reply.message)
         if message.native is not None:
             message = replace(message, native=replace(message.native, prefix=self._read.hexdigest()))
@@ -256,14 +264,27 @@ class Line:
         """Try to make the next attempt better; False where there is nothing left to try."""
         if error.category == "grammar" and not self._answered and not self._demoted:
             return self._demote()
+        if error.category == "bad_request" and not self._answered and self._unhost():
+            return True
         in_time = not self.conversation.budget.out_of_time
         if error.category in FAILOVER and self._at + 1 < len(self.providers) and in_time:
             self._at += 1
-            self._offer, self._demoted, self._answered = None, frozenset(), False
+            self._offer, self._demoted, self._answered, self._unhosted = None, frozenset(), False, False
             if self.emit is not None:
                 self.emit(ModelSwitched(self.providers[self._at - 1].name, self.provider.name, error))
             return True
         return False
+
+    def _unhost(self) -> bool:
+        """Ask without the service's own tools: a model may lack them, or an organisation have turned them off."""
+        assert self._offer is not None
+        hosted = self._offer.hosted
+        if all(tool.insisted for tool in hosted.values()):
+            return False
+        names = ", ".join(hosted)
+        log.warning("%s refuses a request with %s of its own; it is asked without.", self.provider.name, names)
+        self._unhosted, self._offer = True, None
+        return True
 
     def _demote(self) -> bool:
         from toolsmith.dialects import heaviest
