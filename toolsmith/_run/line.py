@@ -249,7 +249,8 @@ class Line:
     def told(self, delta: Delta) -> Delta:
         """A piece of the next answer, under the id that its call will have."""
         if isinstance(delta, (ToolCallStarted, ToolArgumentsDelta)):
-            return replace(delta, call_id=self.call_id(delta.call_id))
+            call_id = self.call_id(delta.call_id)
+            return delta if call_id == delta.call_id else replace(delta, call_id=call_id)
         return delta
 
     def _renamed(self, message: Message) -> Message:
