@@ -29,7 +29,7 @@ from toolsmith.cli import main
 from toolsmith.errors import ConfigError, HistoryError, ProviderError
 from toolsmith.events import Event, TextDelta
 from toolsmith.providers import Provider, resolve
-from toolsmith.testing import Recorded, ScriptedModel, call, fail, pause, say, search, turn
+from toolsmith.testing import Recorded, ScriptedModel, call, deliver, fail, pause, say, search, turn
 from toolsmith.web import WebSearch
 
 PAGES = (("https://trains.example/night", "Night trains"), ("https://rail.example/", "Rail"))
@@ -98,6 +98,23 @@ def test_the_service_searches_and_its_sources_are_carried(wire: Wire) -> None:
     assert offered(model.requests[0]) == ["book", current]
     assert {type(part) for part in result.messages[-1].parts} >= {Opaque}
     model.assert_exhausted()
+
+
+@pytest.mark.parametrize("packet", [1, 5, 64])
+@pytest.mark.parametrize("api", ["anthropic", "openai"])
+def test_a_streamed_search_is_what_comes_at_once(api: Any, packet: int) -> None:
+    """However it is cut: the same parts, citations and items to send back."""
+    parts = [say("I look that up."), FOUND, CITED]
+    model = ScriptedModel([deliver(parts, packet=packet, chop=1), parts])
+    agent = Agent(model.provider(api), tools=[WebSearch()])
+    with agent.run_stream_sync("When?") as stream:
+        list(stream)
+    streamed, whole = stream.result.messages[-1], agent.run_sync("When?").messages[-1]
+    assert streamed.parts == whole.parts
+    assert streamed.native is not None
+    assert whole.native is not None
+    if api == "anthropic":
+        assert json.loads(streamed.native.items) == json.loads(whole.native.items)
 
 
 def test_a_search_is_sent_back_as_it_came(wire: Wire) -> None:
