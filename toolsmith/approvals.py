@@ -22,10 +22,9 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from toolsmith._run.breaker import Breaker
-from toolsmith._untrusted.spans import UntrustedSpan
 from toolsmith.errors import HistoryError
 from toolsmith.history import dump_media, dump_messages, load_media, load_messages
-from toolsmith.messages import Message, ToolResult, Usage
+from toolsmith.messages import Message, Source, ToolResult, Usage
 
 if TYPE_CHECKING:
     from toolsmith._calls.job import Job
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from toolsmith._run.paging import Pages
     from toolsmith._run.result import ToolRecord
     from toolsmith._run.steps import Decision
+    from toolsmith._untrusted.spans import UntrustedSpan
     from toolsmith.dialects import Offered
 
 VERSION = 1
@@ -60,6 +60,8 @@ class PendingCall:
     @classmethod
     def load(cls, data: Mapping[str, Any]) -> PendingCall:
         """What `dataclasses.asdict` gave."""
+        from toolsmith._untrusted.spans import UntrustedSpan
+
         spans = tuple(UntrustedSpan(**span) for span in data.get("untrusted", ()))
         return cls(data["id"], data["name"], data["arguments"], data.get("reason", ""), spans)
 
@@ -204,6 +206,8 @@ def _dumped(answer: Answered) -> dict[str, Any]:
     result = {"success": told.success, "data": told.data, "error": told.error, "notes": list(told.notes)}
     if told.untrusted:
         result["untrusted"] = True
+    if told.sources:
+        result["sources"] = [asdict(source) for source in told.sources]
     if told.media:
         result["media"] = [dump_media(one) for one in told.media]
     return {"result": result, "seconds": answer.seconds, "ran": answer.ran}
@@ -220,9 +224,9 @@ def _answered(data: dict[str, Any]) -> Answered:
     result: dict[str, Any] = data["result"]
     notes = tuple(cast("list[str]", result["notes"]))
     media = tuple(load_media(one, f"media[{i}]") for i, one in enumerate(result.get("media", [])))
-    told = ToolResult(
-        result["success"], result["data"], result["error"], notes, media, bool(result.get("untrusted", False))
-    )
+    untrusted = bool(result.get("untrusted", False))
+    sources = tuple(Source(**source) for source in result.get("sources", []))
+    told = ToolResult(result["success"], result["data"], result["error"], notes, media, untrusted, sources)
     return Answered(told, data["seconds"], data["ran"])
 
 

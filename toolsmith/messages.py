@@ -30,10 +30,10 @@ Stop = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Where words of the model come from, as the service that searched for it says.
+    """Where words of the model come from: as the service that searched for it says, or as it cites what tools gave.
 
     Attributes:
-        url: of the source, "" where it has none.
+        url: of the source, or the name of a document; "" where it has none.
         title: of the source, "" where it is not told.
         cited_text: the passage of the source, "" where it is not told.
         start, end: the part of the `Text` that the citation stands for, as positions in its `text`.
@@ -337,6 +337,23 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """What a tool's result was taken from, so that an answer which cites it leads back there.
+
+    Attributes:
+        url: its address, or the name of a document.
+        title: "" for none.
+        text: the passage.
+        mark: by which the model was asked to cite it, as "docs-17"; "" where it cites by the address.
+    """
+
+    url: str
+    title: str = ""
+    text: str = ""
+    mark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolResult:
     """What a handler gives back, and what the model is told.
 
@@ -350,6 +367,8 @@ class ToolResult:
         notes: remarks for the model that go with a success ("'RED' was read as 'red'").
         media: the images and files themselves, in the order of their numbers; a failure shows none.
         untrusted: others have written it, as for a tool with that option; the model is shown `data` between fences.
+        sources: what it was taken from, for `RunResult.citations`, which has those that the answer cites; the model is
+            not shown them.
 
     Half of a surrogate pair in `error` or `notes` becomes U+FFFD here: a text that cannot be encoded reaches no model,
     and would end the run.
@@ -361,6 +380,7 @@ class ToolResult:
     notes: tuple[str, ...] = ()
     media: tuple[Media, ...] = ()
     untrusted: bool = False
+    sources: tuple[Source, ...] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.error, str):

@@ -62,7 +62,7 @@ key without a text, or two keys with one text; a whole number that no reader tak
 
 _new: Any = ToolResult.__new__
 _setters: Any = tuple(
-    vars(ToolResult)[name].__set__ for name in ("success", "data", "error", "notes", "media", "untrusted")
+    vars(ToolResult)[name].__set__ for name in ("success", "data", "error", "notes", "media", "untrusted", "sources")
 )
 
 
@@ -73,13 +73,14 @@ def success(data: Any) -> ToolResult:
         data: plain JSON data.
     """
     made = _new(ToolResult)
-    set_success, set_data, set_error, set_notes, set_media, set_untrusted = _setters
+    set_success, set_data, set_error, set_notes, set_media, set_untrusted, set_sources = _setters
     set_success(made, True)
     set_data(made, data)
     set_error(made, None)
     set_notes(made, ())
     set_media(made, ())
     set_untrusted(made, False)
+    set_sources(made, ())
     return made
 
 
@@ -118,7 +119,8 @@ def _checked(given: ToolResult, tool_name: str, origin: object, feedback: Feedba
         return made
     error = None if given.success else str(given.error or feedback.failed(tool_name))
     media = made.media or given.media
-    return ToolResult(given.success, made.data, error, (*given.notes, *made.notes), media, given.untrusted)
+    notes = (*given.notes, *made.notes)
+    return ToolResult(given.success, made.data, error, notes, media, given.untrusted, given.sources)
 
 
 def _failed(error: Exception, tool_name: str, feedback: Feedback) -> ToolResult:

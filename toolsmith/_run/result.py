@@ -100,5 +100,14 @@ class RunResult(Generic[OutputT]):
 
     @property
     def citations(self) -> list[Citation]:
-        """The sources of the model's words in this run, in their order: those of a search that the service made."""
-        return [c for message in self.new_messages for c in message.citations]
+        """The sources of the model's words in this run, in their order.
+
+        Those of a search that the service made; then those that tools gave (`ToolResult.sources`, as `rag_search`,
+        `web_search` and `fetch_page` do) and that the last message cites by mark or address. Their `start` and `end`
+        are places in that message's text.
+        """
+        from toolsmith._run.citing import cited
+
+        hosted = [c for message in self.new_messages for c in message.citations]
+        last = next((m.text for m in reversed(self.new_messages) if m.role == "assistant"), "")
+        return hosted + cited(last, [source for record in self.tool_calls for source in record.result.sources])

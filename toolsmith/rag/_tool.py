@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from toolsmith.messages import ToolResult
+from toolsmith.messages import Source, ToolResult
 from toolsmith.rag import _wording
 from toolsmith.tool import Tool
 
@@ -45,7 +45,8 @@ def search_tool(
     ) -> ToolResult:
         hits = search(query, limit=limit, where=where)
         if hits:
-            return ToolResult(True, _wording.passages(hits), notes=(_wording.cite(hits),))
+            sources = tuple(Source(hit.source, hit.title, hit.text, hit.mark) for hit in hits)
+            return ToolResult(True, _wording.passages(hits), notes=(_wording.cite(hits),), sources=sources)
         # An empty list is what the loop breaker takes for "found nothing".
         return ToolResult(True, [], notes=(_wording.nothing(query, empty=is_empty()),))
 

@@ -150,7 +150,7 @@ class FetchPage:
         """
         from pydantic import Field
 
-        from toolsmith.messages import ToolResult
+        from toolsmith.messages import Source, ToolResult
         from toolsmith.tool import Tool
 
         if not _extras.has("lxml"):
@@ -164,7 +164,9 @@ class FetchPage:
             if not page.text:
                 # An empty text is what the loop breaker takes for "found nothing".
                 return ToolResult(True, "", notes=(say.no_text(), *page.notes))
-            return ToolResult(True, self._part(page, offset, name), notes=page.notes)
+            # By the address that was asked for, too: that is the one that the model knows.
+            sources = tuple(Source(address, page.title) for address in dict.fromkeys((url.strip(), page.url)))
+            return ToolResult(True, self._part(page, offset, name), notes=page.notes, sources=sources)
 
         chosen: Options = {"read_only": True, "untrusted": True, **options}
         chosen.setdefault("timeout", self._seconds + 5.0)

@@ -188,7 +188,7 @@ def search_tool(
     """The tool of a search."""
     from pydantic import Field
 
-    from toolsmith.messages import ToolResult
+    from toolsmith.messages import Source, ToolResult
     from toolsmith.tool import Tool
 
     engine = search.backend if search.configured else None
@@ -203,7 +203,9 @@ def search_tool(
             raise say.empty_query()
         found = await search.asearch(query.strip(), limit)
         if found.results:
-            return ToolResult(True, say.results_text(query, found.results, engine.name), notes=found.notes)
+            sources = tuple(Source(each.url, each.title, each.snippet) for each in found.results)
+            text = say.results_text(query, found.results, engine.name)
+            return ToolResult(True, text, notes=found.notes, sources=sources)
         # An empty list is what the loop breaker takes for "found nothing".
         return ToolResult(True, [], notes=(say.nothing_found(query), *found.notes))
 
