@@ -238,6 +238,10 @@ class Feedback(MediaWording, RunWording, SizeWording, UntrustedWording):
             "call it again."
         )
 
+    def nothing_before(self) -> str:
+        """Stands for the user's first message where a history begins with the model, and a service takes none such."""
+        return "(No earlier message is shown.)"
+
     def crashed(self, tool: str, reference: str, exposed: str = "") -> str:
         """The tool raised something that was not meant for the model.
 

@@ -213,87 +213,100 @@ def _mapping(data: Any, where: str) -> Mapping[str, Any]:
 def mend(messages: Sequence[Message], lost: Callable[[str], str]) -> tuple[list[Message], list[str]]:
     """A history in which each call is followed by its one answer, as every service demands; and what had to be done.
 
-    A call without an answer gets one that says so; an answer without a call is left out; a call gets a new id where
-    another one has its own. A history that is in order comes back as it is: nothing that was sent before may change.
+    A call without an answer gets one that says so; an answer without a call is left out, and so are calls and answers
+    in messages where they cannot stand. Of what stands there twice the second gets ids of its own. A history that is in
+    order comes back as it is: nothing that was sent before may change.
 
     Args:
         messages: any history, also a trimmed or interrupted one.
         lost: what to tell the model about a call whose answer is lost, by the tool's name.
     """
-    mended: list[Message] = []
-    notes: list[str] = []
-    open_calls: tuple[ToolCall, ...] = ()
+    mending = _Mending(lost)
     for index, message in enumerate(messages):
-        answers = message if message.role == "tool" else None
-        if open_calls or answers is not None:
-            _answer(mended, notes, open_calls, answers, index, lost)
-        open_calls = message.tool_calls if message.role == "assistant" else ()
-        if answers is None:
-            mended.append(message)
-    if open_calls:
-        _answer(mended, notes, open_calls, None, len(messages), lost)
-    return _told_apart(mended), notes
+        mending.take(index, message)
+    mending.answer(len(messages), None)
+    return mending.messages, mending.notes
 
 
-def _told_apart(messages: list[Message]) -> list[Message]:
-    """Each call under an id of its own, where the history is in order: most services want each id once.
+class _Mending:
+    """A history on its way into shape.
 
-    Turns that an API has written under these very ids keep them; Chat Completions finds its own again.
+    Attributes:
+        messages: what is in shape so far.
+        notes: what had to be done, for people.
     """
-    taken: set[str] = set()
-    made: list[Message] = []
-    ids: list[str] = []
-    for message in messages:
+
+    def __init__(self, lost: Callable[[str], str]) -> None:
+        self.messages: list[Message] = []
+        self.notes: list[str] = []
+        self._lost = lost
+        self._open: list[tuple[ToolCall, str]] = []  # with the id as it came
+        self._ids: set[str] = set()
+        self._items: set[bytes] = set()
+
+    def take(self, index: int, message: Message) -> None:
+        """The next message."""
         if message.role == "tool":
-            made.append(_under(message, ToolOutput, ids))
-            continue
-        calls = message.tool_calls if message.role == "assistant" else ()
-        free = message.native is None or message.native.api == "openai-chat"
-        ids = []
+            self.answer(index, message)
+            return
+        self.answer(index, None)
+        message = self._placed(index, message)
+        if message.role == "assistant":
+            message = self._single(index, message)
+        self.messages.append(message)
+
+    def answer(self, index: int, message: Message | None) -> None:
+        """The answers to the calls that are open; None where something else follows them."""
+        calls, self._open = self._open, []
+        given = [] if message is None else [p for p in message.parts if isinstance(p, ToolOutput)]
+        in_order = [o.call_id for o in given] == [c.id for c, _ in calls]
+        if in_order and (message is None or (calls and len(given) == len(message.parts))):
+            self.messages += () if message is None else (message,)
+            return
+        outputs: list[ToolOutput] = []
+        for call, call_id in calls:
+            match = next((o for o in given if o.call_id == call_id), None)
+            if match is None:
+                self.notes.append(f"messages[{index}]: call {call.id!r} of {call.name!r} had no answer; one was added.")
+                outputs.append(ToolOutput(call.id, call.name, self._lost(call.name), True))
+            else:
+                given.remove(match)
+                outputs.append(replace(match, call_id=call.id))
+        self.notes += [f"messages[{index}]: an answer to the unknown call {o.call_id!r} was left out." for o in given]
+        if outputs:
+            self.messages.append(Message("tool", tuple(outputs)))
+
+    def _placed(self, index: int, message: Message) -> Message:
+        """A message without the calls and answers that its role does not have; some services refuse them there."""
+        strange = ToolOutput if message.role == "assistant" else (ToolCall, ToolOutput)
+        parts = tuple(p for p in message.parts if not isinstance(p, strange))
+        if len(parts) == len(message.parts):
+            return message
+        left_out = len(message.parts) - len(parts)
+        self.notes.append(f"messages[{index}]: {left_out} calls or answers cannot stand there; they were left out.")
+        return Message(message.role, parts)
+
+    def _single(self, index: int, message: Message) -> Message:
+        """A turn of the model with ids that no turn before it has: a history may hold a turn twice.
+
+        Some servers count anew with each answer, so that equal ids alone do not make it the same turn.
+        """
+        calls, native = message.tool_calls, message.native
+        known = native is not None and b'"id":' in native.items and native.items in self._items
+        if native is not None:
+            self._items.add(native.items)
+        ids: list[str] = []
         for call in calls:
-            ids.append(another_id(call.id, taken) if free and call.id in taken else call.id)
-            taken.add(ids[-1])
-        made.append(_under(message, ToolCall, ids) if calls else message)
-    return made
-
-
-def _under(message: Message, kind: type[ToolCall] | type[ToolOutput], ids: Sequence[str]) -> Message:
-    """The message with its calls, or its outputs, under these ids."""
-    name = "id" if kind is ToolCall else "call_id"
-    places = [index for index, part in enumerate(message.parts) if isinstance(part, kind)]
-    new = {at: i for at, i in zip(places, ids, strict=True) if getattr(message.parts[at], name) != i}
-    if not new:
+            ids.append(another_id(call.id, self._ids) if call.id in self._ids else call.id)
+            self._ids.add(ids[-1])
+        if not known and ids == [call.id for call in calls]:
+            self._open = [(call, call.id) for call in calls]
+            return message
+        if native is not None and native.api != "openai-chat":  # Chat Completions finds its own ids again
+            self.notes.append(f"messages[{index}]: has ids that an earlier one has too; it was given others.")
+            native = None
+        new = iter(ids)
+        parts = tuple(replace(p, id=next(new)) if isinstance(p, ToolCall) else p for p in message.parts)
+        message = replace(message, parts=parts, native=native)
+        self._open = [(new, old.id) for new, old in zip(message.tool_calls, calls, strict=True)]
         return message
-    parts = tuple(replace(p, **{name: new[at]}) if at in new else p for at, p in enumerate(message.parts))
-    return replace(message, parts=parts)
-
-
-def _answer(
-    mended: list[Message],
-    notes: list[str],
-    calls: Sequence[ToolCall],
-    message: Message | None,
-    index: int,
-    lost: Callable[[str], str],
-) -> None:
-    given = [] if message is None else [p for p in message.parts if isinstance(p, ToolOutput)]
-    if (
-        calls
-        and [o.call_id for o in given] == [c.id for c in calls]
-        and (message is None or len(given) == len(message.parts))
-    ):
-        if message is not None:
-            mended.append(message)
-        return
-    outputs: list[ToolOutput] = []
-    for call in calls:
-        match = next((o for o in given if o.call_id == call.id), None)
-        if match is None:
-            notes.append(f"messages[{index}]: call {call.id!r} of {call.name!r} had no answer; one was added.")
-            match = ToolOutput(call.id, call.name, lost(call.name), True)
-        else:
-            given.remove(match)
-        outputs.append(match)
-    notes += [f"messages[{index}]: an answer to the unknown call {o.call_id!r} was left out." for o in given]
-    if outputs:
-        mended.append(Message("tool", tuple(outputs)))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic_core import from_json
 
 from toolsmith._dialects.tool_dicts import for_claude
+from toolsmith._feedback import speaking
 from toolsmith.errors import ConfigError
 from toolsmith.media import File, Image, Media
 from toolsmith.messages import HostedTool, Message, Native, Part, Refusal, Reply, Request, Text, ToolCall, ToolOutput
@@ -228,7 +229,11 @@ class AnthropicMessages(SDKCarrier):
         parts = [dump(head)[:-1]]
         if listed:
             parts += [b',"tools":', listed]
-        parts += [b',"messages":[', b",".join(filter(None, request.messages)), b"]}"]
+        messages = list(filter(None, request.messages))
+        if messages and messages[0].startswith(b'{"role":"assistant"'):
+            # A history may have been trimmed; the first word has to be the user's.
+            messages.insert(0, dump({"role": "user", "content": speaking().nothing_before()}))
+        parts += [b',"messages":[', b",".join(messages), b"]}"]
         return b"".join(parts)
 
     def _tool_choice(self, request: Request) -> dict[str, Any] | None:
