@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import random
 import time
 import zlib
 from collections.abc import Iterator
@@ -208,6 +209,24 @@ def test_a_pdf_is_read(web: Site, kind: str) -> None:
     pytest.importorskip("pypdf", reason="the extra `web` is not installed")
     web.answers["/doc"] = respond(200, _pdf("Night trains", "leave at nine"), kind)
     assert fetcher(web).fetch(f"{web.url}/doc").text == "[page 1]\nNight trains\n\n[page 2]\nleave at nine"
+
+
+def test_a_damaged_pdf_is_text_or_said(web: Site) -> None:
+    """Whatever is wrong with it, the model reads words, never a crash."""
+    pytest.importorskip("pypdf", reason="the extra `web` is not installed")
+    whole, dice = _pdf("Night trains", "leave at nine"), random.Random(7)
+    fetch, told = fetcher(web, robots=False), list[str]()
+    for _ in range(150):
+        broken = bytearray(whole)
+        for _i in range(dice.randint(1, 12)):
+            broken[dice.randrange(5, len(broken))] = dice.randrange(256)
+        if dice.random() < 0.3:
+            del broken[dice.randrange(20, len(broken)) :]
+        web.answers["/doc"] = respond(200, bytes(broken), "application/pdf")
+        told.append(used(fetch, f"{web.url}/doc").error or "")
+    failed = [text for text in told if text]
+    assert failed
+    assert all("The PDF cannot be read" in text for text in failed)
 
 
 def test_a_pdf_that_is_cut_is_not_read(web: Site) -> None:
