@@ -9,7 +9,6 @@ from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any
 
 from toolsmith._calls.invoke import flying, perform
-from toolsmith._calls.invoke_blocking import perform_blocking, performing
 from toolsmith._run.steps import Ask, Decide, Invoke, Step, Take
 from toolsmith._run.taking import ataken, taken
 from toolsmith.approvals import adecide, decide
@@ -90,6 +89,8 @@ class Stepper:
 
 def drive(steps: Steps, line: Line) -> Ending:
     """Run to the end on this thread, which may block."""
+    from toolsmith._calls.invoke_blocking import perform_blocking
+
     stepper = Stepper(steps)
     step = stepper.next()
     while step is not None:
@@ -136,6 +137,8 @@ async def adrive(steps: Steps, line: Line) -> Ending:
 
 def stream(steps: Steps, line: Line, outbox: Outbox) -> Generator[Event, None, Ending]:
     """`drive`, with the events as they happen; closing the generator cancels the run."""
+    from toolsmith._calls.invoke_blocking import performing
+
     stepper = Stepper(steps)
     step = stepper.next()
     while step is not None:

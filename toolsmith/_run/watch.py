@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from toolsmith._untrusted.fences import pieces
-from toolsmith._untrusted.spans import Index, UntrustedSpan
 from toolsmith.media import File
 from toolsmith.messages import Message, Text, ToolOutput
 
 if TYPE_CHECKING:
+    from toolsmith._untrusted.spans import Index, UntrustedSpan
     from toolsmith.registry import ToolRegistry
     from toolsmith.tool import Tool
 
@@ -85,6 +85,8 @@ class Watch:
         self._read(history, tools)
         if not self._untrusted:
             return ()
+        from toolsmith._untrusted.spans import Index
+
         index = self._index = self._index or Index()
         trusted, untrusted = self._indexed
         for text in self._trusted[trusted:]:
