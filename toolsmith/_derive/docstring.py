@@ -52,7 +52,8 @@ _ENTRY = re.compile(r"\\?\*{0,2}([A-Za-z_]\w*(?:\s*,\s*\\?\*{0,2}[A-Za-z_]\w*)*)
 _DECORATED = re.compile(r"(?:[-*+•]\s+)?[`*\\]*([A-Za-z_]\w*)[`*]*(\s*\([^)]*\))?\s*(?::[`*]*|\s(?:--?|–|—)(?=\s))\s*")
 _BULLET = re.compile(r"[-*+•]\s|\d+[.)]\s|>>>|```|\|")
 # A line that stands for itself: a title, an item, code, a row of a table, a quotation, a directive.
-_OWN_LINE = re.compile(rf"\s|{_BULLET.pattern}|[#>:@|+=~$%]|\.\.|---|___|\*\*\*|.*[^\s.!?:;]\s{{2,}}\S|.*\s\|\s")
+_OWN_LINE = re.compile(rf"\s|{_BULLET.pattern}|[#>:@|+=~$%]|\.\.|---|___|\*\*\*")
+_COLUMNS = re.compile(r"[^\s.!?:;]\s{2,}\S| \| ")
 _NARROWEST = 60
 """Characters: a shorter line is not taken for one that was cut at the margin."""
 _FIELD_PARAMETERS = frozenset({"param", "parameter", "arg", "argument", "key", "keyword", "kwarg"})
@@ -358,25 +359,24 @@ def _indent(line: str) -> int:
 
 def _unwrapped(text: str) -> str:
     """Prose without the line breaks of the margin; code, lists, tables and deliberate breaks keep theirs."""
-    if "\n" not in text:
-        return text
-    blocks = re.split(r"(```.*?(?:```|\Z))", text, flags=re.DOTALL)
-    blocks[::2] = ["\n\n".join(map(_paragraph, block.split("\n\n"))) for block in blocks[::2]]
+    blocks = re.split(r"(```.*?(?:```|\Z))", text, flags=re.DOTALL) if "```" in text else [text]
+    for index in range(0, len(blocks), 2):
+        parts = blocks[index].split("\n\n")
+        blocks[index] = "\n\n".join([_paragraph(part) if "\n" in part else part for part in parts])
     return "".join(blocks)
 
 
 def _paragraph(text: str) -> str:
     lines = text.split("\n")
-    if any(line.startswith(">>>") for line in lines):
-        return text
     margin = max(_NARROWEST, *map(len, lines))
+    if margin == _NARROWEST or ">>>" in text:
+        return text
     out = lines[0]
     for before, line in pairwise(lines):
-        word = line.partition(" ")[0]
-        cut = len(before) + 1 + len(word) > margin  # the next word would not have fitted
-        own = _OWN_LINE.match(before) or _OWN_LINE.match(line) or before.endswith((":", "-", "\\"))
-        # Languages without blanks between words are not joined by one.
-        out += f" {line}" if cut and not own and (before[-1:] + line[:1]).isascii() else f"\n{line}"
+        # The next word would not have fitted; and languages without blanks between words are not joined by one.
+        cut = len(before) + len(line.partition(" ")[0]) >= margin and (before[-1:] + line[:1]).isascii()
+        own = _OWN_LINE.match(before) or _OWN_LINE.match(line) or _COLUMNS.search(before) or _COLUMNS.search(line)
+        out += f" {line}" if cut and not own and not before.endswith((":", "-", "\\")) else f"\n{line}"
     return out
 
 
