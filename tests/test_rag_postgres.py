@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -112,3 +113,42 @@ def test_vectors_of_any_width_stand_side_by_side(backend: Backend) -> None:
         rag.add(Document("Some words.", "a"))
         assert rag.stats().embedded == 1
         assert rag.search("other", 1)[0].source == "a"
+
+
+def test_an_approximate_index_finds_what_the_exact_search_finds(backend: Backend) -> None:
+    """It is used once it is made, for documents that come later too; filters and small buckets stay exact."""
+    import random
+
+    from toolsmith.rag.postgres import PostgresBackend
+
+    assert isinstance(backend, PostgresBackend)
+    random.seed(7)
+    places = {f"{n}": [random.gauss(0, 1) for _ in range(8)] for n in range(1_500)}
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        return [places.get(text.split()[-1].rstrip("."), places["0"]) for text in texts]
+
+    embeddings = CallableEmbeddings(embed, name='it\'s 50% "odd"', batch=500)
+    rag = RAG("big", backend=backend, embeddings=embeddings)
+    rag.add(Document(f"Number {n}.", f"d{n}", {"odd": int(n) % 2 == 1, "rare": int(n) == 77}) for n in places)
+    small = RAG("small", backend=backend, embeddings=embeddings)
+    small.add([Document("Another 3.", "s3")])
+    asked = [f"zzz {n}" for n in range(0, 1_500, 100)]
+    exact = [[hit.source for hit in rag.search(query, 10)] for query in asked]
+    assert backend.index_vectors() == [embeddings.name]
+    near = [[hit.source for hit in rag.search(query, 10)] for query in asked]
+    same = sum(len(set(a) & set(b)) for a, b in zip(exact, near, strict=True))
+    assert same >= 0.95 * sum(map(len, exact))
+    assert small.search("zzz 3")[0].source == "s3"
+    assert [hit.source for hit in rag.search("zzz 77", 3, where={"rare": True})] == ["d77"]
+    places["new"] = [5.0, -5.0, 5.0, -5.0, 5.0, -5.0, 5.0, -5.0]
+    rag.add(Document("The new.", "new"))
+    assert rag.search("zzz new", 1)[0].source == "new"
+    with psycopg().connect(postgres_address(), autocommit=True) as other:
+        ask = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname LIKE 'near%%' AND schemaname = %s"
+        until = time.monotonic() + 10
+        used = 0
+        while not used and time.monotonic() < until:  # the server counts with a delay
+            used = other.execute(ask, (vars(backend)["_schema"],)).fetchone()[0]
+            time.sleep(0.1)
+    assert used

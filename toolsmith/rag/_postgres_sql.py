@@ -27,6 +27,16 @@ TABLES: Final = (
 VECTORS: Final = """CREATE TABLE IF NOT EXISTS vectors (model text NOT NULL, hash bytea NOT NULL,
     vector vector NOT NULL, PRIMARY KEY (model, hash))"""
 
+WIDEST: Final = 2_000
+"""Numbers of a vector that pgvector can index."""
+_LOOKED_AT: Final = 400
+LOOK_AT: Final = f"SET LOCAL hnsw.ef_search = {_LOOKED_AT}"
+MODELS: Final = "SELECT DISTINCT model, vector_dims(vector) FROM vectors WHERE vector_dims(vector) <= %s"
+INDEX_IS_THERE: Final = "SELECT to_regclass(%s) IS NOT NULL"
+INDEX: Final = """
+SELECT format('CREATE INDEX IF NOT EXISTS %%I ON vectors USING hnsw ((vector::vector(%%s)) vector_cosine_ops) '
+    'WHERE model = %%L', %s::text, %s::int, %s::text)"""
+
 LOCK: Final = "SELECT pg_advisory_xact_lock(%s)"
 SCHEMA_IS_THERE: Final = "SELECT to_regclass(%s || '.counts') IS NOT NULL"
 VECTORS_ARE_THERE: Final = "SELECT to_regclass('vectors') IS NOT NULL"
@@ -101,11 +111,16 @@ SELECT c.id FROM chunks c JOIN documents d ON d.id = c.document, LATERAL (
 WHERE c.bucket = %(bucket)s AND k.n > 0{tests} ORDER BY k.n DESC, c.id LIMIT %(depth)s"""
 
 
-def by_vectors(tests: str) -> Any:
-    """The nearest chunks, compared one by one."""
+def by_vectors(tests: str, *, near: int | None = None) -> Any:
+    """The nearest chunks: compared one by one, or among those that the index of vectors of this width gives."""
+    source = "vectors"
+    if near is not None:
+        # Alike to what the index is of, else it is not taken.
+        source = f"""(SELECT model, hash, vector FROM vectors WHERE model = %(model)s
+        ORDER BY (vector::vector({near})) <=> %(vector)s::vector({near}) LIMIT {_LOOKED_AT})"""
     return f"""
 SELECT c.id FROM chunks c JOIN documents d ON d.id = c.document
-    JOIN vectors v ON v.model = %(model)s AND v.hash = c.hash
+    JOIN {source} v ON v.model = %(model)s AND v.hash = c.hash
 WHERE c.bucket = %(bucket)s AND vector_dims(v.vector) = %(width)s
     AND 1 - (v.vector <=> %(vector)s::vector) > %(floor)s{tests}
 ORDER BY v.vector <=> %(vector)s::vector, c.id LIMIT %(depth)s"""

@@ -161,11 +161,42 @@ class PostgresBackend:
                     Ranking([row[0] for row in cursor.execute(sql.by_parts(tests), given)], WEIGHTS["trigrams"])
                 )
             if query.vector is not None and self._vectors_are_there(cursor):
-                near = {**given, "model": query.model, "vector": _vector(query.vector), "floor": query.floor}
-                rows = cursor.execute(sql.by_vectors(tests), {**near, "width": len(query.vector)})
-                rankings.append(Ranking([row[0] for row in rows], WEIGHTS["vectors"]))
+                near = {"model": query.model, "vector": _vector(query.vector), "floor": query.floor}
+                nearest = self._nearest(cursor, tests, {**given, **near, "width": len(query.vector)})
+                rankings.append(Ranking(nearest, WEIGHTS["vectors"]))
             best = fused(rankings, query.limit)
             return self._found(cursor, bucket, [number for number, _ in best], dict(best))
+
+        return self._do(work)
+
+    def _nearest(self, cursor: Any, tests: str, given: dict[str, Any]) -> list[int]:
+        width, name = given["width"], _index_name(given["model"])
+        if width <= sql.WIDEST and cursor.execute(sql.INDEX_IS_THERE, (name,)).fetchone()[0]:
+            cursor.execute(sql.LOOK_AT)
+            rows = cursor.execute(sql.by_vectors(tests, near=width), given).fetchall()
+            # Fewer are left where most of the nearest are of other buckets, or are filtered out: then exactly.
+            if len(rows) >= given["depth"] // 2:
+                return [row[0] for row in rows]
+        return [row[0] for row in cursor.execute(sql.by_vectors(tests), given)]
+
+    def index_vectors(self) -> list[str]:
+        """Make an approximate index (HNSW) for the vectors of each model; gives the models.
+
+        Worth its memory and time from some 50,000 passages on. It is used from then on, and kept up to date by the
+        server; in a bucket that is a small part of all, and under filters that leave little, the search stays exact.
+        Vectors of more than 2,000 numbers cannot be indexed.
+        """
+
+        def work(cursor: Any) -> list[str]:
+            if not self._vectors_are_there(cursor):
+                return []
+            models = cursor.execute(sql.MODELS, (sql.WIDEST,)).fetchall()
+            for model, width in models:
+                statement = cursor.execute(sql.INDEX, (_index_name(model), width, model)).fetchone()[0]
+                cursor.execute(statement)
+            # Without it the planner takes a table just filled for a small one, and the index for not worth it.
+            cursor.execute("ANALYZE vectors")
+            return [model for model, _ in models]
 
         return self._do(work)
 
@@ -255,7 +286,11 @@ class PostgresBackend:
 
     def _connect(self, psycopg: Any) -> Any:
         connection = psycopg.connect(
-            self._address, connect_timeout=self._timeout, application_name="toolsmith", autocommit=True
+            self._address,
+            connect_timeout=self._timeout,
+            application_name="toolsmith",
+            autocommit=True,
+            prepare_threshold=None,  # each is planned for its own values; and poolers such as PgBouncer take it
         )
         try:
             if not self._ready:
@@ -312,6 +347,10 @@ def _said(error: Exception) -> str:
 
 def _masked(found: re.Match[str]) -> str:
     return f"{found[1]}***@" if found[1] else f"{found[2]}***"
+
+
+def _index_name(model: str) -> str:
+    return f"near_{zlib.crc32(model.encode()):08x}"
 
 
 def _place(position: Position) -> str:
