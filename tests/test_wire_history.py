@@ -13,7 +13,7 @@ from toolsmith import Agent, Tool, dump_messages, load_messages, tool
 from toolsmith.errors import DefinitionError, ProviderError
 from toolsmith.events import ModelSwitched, StrictDemoted, ToolArgumentsDelta, ToolCallStarted, ToolResultReady
 from toolsmith.messages import Message, Text, ToolCall, ToolOutput
-from toolsmith.testing import Api, Recorded, ScriptedModel, call, fail, pause, refuse, say, think, turn
+from toolsmith.testing import Api, Recorded, ScriptedModel, call, fail, pause, raw_call, refuse, say, think, turn
 
 
 @tool
@@ -333,3 +333,20 @@ def test_errors_name_the_model(wire: Wire) -> None:
         wire.run(Agent(wire.provider(model)), "go")
     assert error.value.provider in str(error.value)
     assert error.value.status == 401
+
+
+@pytest.mark.parametrize(
+    "name", ["functions.lookup", "add<|channel|>json", "multi_tool_use.parallel", "größe", "x" * 90, ""]
+)
+def test_a_name_that_no_service_takes_back_ends_no_run(wire: Wire, name: str) -> None:
+    """Models write names that no tool may have; the model is told, and the call goes back under a legal name."""
+    model = wire.model(raw_call(name, '{"key": "x"}'), say("sorry"), say("fine"))
+    agent = Agent(wire.provider(model), tools=[add, lookup])
+    first = wire.run(agent, "go")
+    assert first.tool_calls[0].call.name == name
+    assert "there is no tool named" in str(first.tool_calls[0].result.error)
+    for other in APIS:
+        if other != wire.api:
+            elsewhere = Agent(wire.provider(wire.model(say("fine")), other), tools=[add, lookup])
+            assert wire.run(elsewhere, "And now?", history=first.messages).output == "fine"
+    assert wire.run(agent, "And now?", history=load_messages(dump_messages(first.messages))).output == "fine"

@@ -41,6 +41,7 @@ from toolsmith.providers._wire import (
     obj,
     txt,
     wire_id,
+    wire_name,
 )
 
 _STOPS: dict[str, Stop] = {
@@ -89,7 +90,7 @@ def _reply(message: Mapping[str, Any], written: Mapping[int, str]) -> Reply:
             label = wire_id(ids.take(block.get("id")))
             text = written.get(position) or arguments_text(block.get("input"))
             parts.append(ToolCall(label, txt(block.get("name")), text))
-            block = {**block, "id": label}
+            block = {**block, "id": label, "name": wire_name(txt(block.get("name")))}
         elif kind == "text":
             if not (text := txt(block.get("text"))):
                 continue  # the service may send an empty block, but refuses to take one back

@@ -28,6 +28,7 @@ from toolsmith.providers._wire import (
     replayable_arguments,
     txt,
     wire_id,
+    wire_name,
 )
 
 _STOPS: dict[str, Stop] = {
@@ -158,7 +159,8 @@ def _calls(completion: Mapping[str, Any], message: Mapping[str, Any]) -> tuple[l
         if arguments_object(text) is None:
             # Some servers parse the arguments of old calls, and fail the request where they are no object.
             text = dump(replayable_arguments(text)).decode()
-        wire = {"id": server_id(label), "type": "function", "function": {**function, "arguments": text}}
+        name = wire_name(txt(function.get("name")))
+        wire = {"id": server_id(label), "type": "function", "function": {**function, "name": name, "arguments": text}}
         more = {key: value for key, value in entry.items() if key not in _OF_A_CALL and value is not None}
         entries.append({**wire, **more})
     return calls, entries

@@ -40,6 +40,7 @@ from toolsmith.providers._wire import (
     obj,
     txt,
     wire_id,
+    wire_name,
 )
 
 _INCOMPLETE: dict[str, Stop] = {"max_output_tokens": "length", "content_filter": "filter"}
@@ -72,8 +73,8 @@ def _reply(provider: str, response: Mapping[str, Any]) -> Reply:
         item = obj(raw)
         if item.get("type") == "function_call":
             label = wire_id(ids.take(item.get("call_id")))
-            item = {**item, "call_id": label}
             parts.append(ToolCall(label, txt(item.get("name")), arguments_text(item.get("arguments"))))
+            item = {**item, "call_id": label, "name": wire_name(txt(item.get("name")))}
         else:
             parts += _parts(item)
         items.append(item)

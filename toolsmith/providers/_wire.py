@@ -122,6 +122,15 @@ def wire_id(call_id: str, *, longest: int = 64) -> str:
     return f"{readable or 'call'}_{digest(call_id)}"
 
 
+def wire_name(name: str) -> str:
+    """The name of a tool in a call that goes back to the service: itself where that is legal, else the nearest to it.
+
+    Models write names that no tool has ("functions.add", "add<|channel|>json"), and no service takes those back. Legal
+    is `^[a-zA-Z0-9_-]{1,64}$` (the documentation of Claude and of OpenAI, November 2026).
+    """
+    return _ILLEGAL_IN_ID.sub("_", name)[:64] or "unnamed"
+
+
 class CallIds:
     """Gives each call of one answer an id of its own; compatible servers leave ids out or repeat them.
 

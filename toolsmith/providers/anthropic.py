@@ -23,7 +23,17 @@ from toolsmith.providers._anthropic_answers import MessageStream, read_message
 from toolsmith.providers._hosted import claude_tool
 from toolsmith.providers._http import SDKCarrier
 from toolsmith.providers._media import claude_block, claude_ceiling
-from toolsmith.providers._wire import HEADERS, check_settings, dump, joined, num, obj, replayable_arguments, wire_id
+from toolsmith.providers._wire import (
+    HEADERS,
+    check_settings,
+    dump,
+    joined,
+    num,
+    obj,
+    replayable_arguments,
+    wire_id,
+    wire_name,
+)
 
 if TYPE_CHECKING:
     from toolsmith._run.room import Ceiling
@@ -291,6 +301,7 @@ def _block(part: Part) -> dict[str, Any] | None:
         case Text(text) | Refusal(text):
             return {"type": "text", "text": text} if text.strip() else None  # blank blocks are a 400
         case ToolCall(call_id, name, arguments):
-            return {"type": "tool_use", "id": wire_id(call_id), "name": name, "input": replayable_arguments(arguments)}
+            wire = {"type": "tool_use", "id": wire_id(call_id), "name": wire_name(name)}
+            return {**wire, "input": replayable_arguments(arguments)}
         case _:
             return None

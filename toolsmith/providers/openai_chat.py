@@ -18,7 +18,7 @@ from toolsmith.providers._chat_answers import read_completion, server_id
 from toolsmith.providers._chat_stream import ChatStream
 from toolsmith.providers._media import OPENAI_CEILING, Shown, chat_part
 from toolsmith.providers._openai import OpenAICarrier
-from toolsmith.providers._wire import HEADERS, check_settings, dump, joined, obj, replayable_arguments
+from toolsmith.providers._wire import HEADERS, check_settings, dump, joined, obj, replayable_arguments, wire_name
 
 if TYPE_CHECKING:
     from toolsmith.dialects import Offered, Service
@@ -237,5 +237,5 @@ def _call(call: ToolCall) -> dict[str, Any]:
     return {
         "id": server_id(call.id),
         "type": "function",
-        "function": {"name": call.name, "arguments": arguments},
+        "function": {"name": wire_name(call.name), "arguments": arguments},
     }

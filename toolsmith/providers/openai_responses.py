@@ -21,7 +21,7 @@ from toolsmith.providers._hosted import responses_tool
 from toolsmith.providers._media import OPENAI_CEILING, responses_part
 from toolsmith.providers._openai import OpenAICarrier
 from toolsmith.providers._responses_answers import ResponseStream, read_response
-from toolsmith.providers._wire import HEADERS, check_settings, dump, joined, obj, wire_id
+from toolsmith.providers._wire import HEADERS, check_settings, dump, joined, obj, wire_id, wire_name
 
 if TYPE_CHECKING:
     from toolsmith.dialects import Offered, Service
@@ -133,7 +133,8 @@ class OpenAIResponses(OpenAICarrier):
                     return _said(text)
                 return {"role": role, "content": text} if text or role == "user" else None
             case ToolCall(call_id, name, arguments):
-                return {"type": "function_call", "call_id": wire_id(call_id), "name": name, "arguments": arguments}
+                call = {"type": "function_call", "call_id": wire_id(call_id), "name": wire_name(name)}
+                return {**call, "arguments": arguments}
             case ToolOutput(call_id, _, text, is_error):
                 output: str | list[dict[str, Any]] = speaking().unflagged(text) if is_error else text
                 if part.media and not is_error:
