@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import os
 import shutil
 import socket
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+from example_modules import example
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolsmith import Agent, Tool, ToolResult
 from toolsmith.testing import ScriptedModel, call, say
 
-SOURCE = Path(__file__).parent.parent / "examples" / "11_files_in_a_folder.py"
 SECRET = "the secret outside\n"
 
 
-def _module() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("files_in_a_folder", SOURCE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-example = _module()
+files = example("11_files_in_a_folder.py")
 
 
 class Place:
@@ -52,7 +39,7 @@ class Place:
         (self.root / "a.txt").write_text("alpha\nbeta\ngamma\n")
         (self.root / "notes" / "b.txt").write_text("Beta again\n")
         (self.root / ".env").write_text("KEY=1\n")
-        self.folder: Any = example.Folder(self.root)
+        self.folder: Any = files.Folder(self.root)
         self.tools: dict[str, Tool[..., Any]] = {t.name: t for t in self.folder.tools()}
 
     def __call__(self, name: str, **arguments: Any) -> ToolResult:
@@ -254,12 +241,12 @@ def test_a_file_with_several_names(place: Place) -> None:
 
 def test_sizes_are_bounded(place: Place) -> None:
     """Large files are not read, long texts not written, and long results are parts."""
-    (place.root / "large.txt").write_bytes(b"x" * (example.MAX_READ + 1))
+    (place.root / "large.txt").write_bytes(b"x" * (files.MAX_READ + 1))
     assert "larger than 1,000,000 bytes" in place.said("read_file", path="large.txt")
     place.said("write_file", path="large.txt", content="x", mode="append")
     assert "at most 200,000 characters" in place.said("write_file", path="n", content="x" * 200_001)
     (place.root / "many").mkdir()
-    for number in range(example.MAX_ENTRIES + 2):
+    for number in range(files.MAX_ENTRIES + 2):
         (place.root / "many" / f"{number:04}").write_text("hit hit")
     listed = place("list_files", folder="many").data
     assert (len(listed), listed[-1]) == (501, "(2 more; list a folder below)")
@@ -319,7 +306,7 @@ def test_text_of_a_file_is_held_on_its_way_into_another(place: Place) -> None:
 
 def test_without_descriptors(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the system opens no paths step by step, the resolved path is checked: links and `..` lead nowhere too."""
-    monkeypatch.setattr(example, "STEPWISE", False)
+    monkeypatch.setattr(files, "STEPWISE", False)
     assert place("read_file", path="notes/b.txt").data == "Beta again"
     assert place("write_file", path="new/c.txt", content="x").success
     assert place("write_file", path="a.txt", content="x", mode="replace").success

@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sqlite3
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+from example_modules import example
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolsmith import ToolResult
 
-SOURCE = Path(__file__).parent.parent / "examples" / "12_read_only_sql.py"
 HIDDEN = "hidden-value-4711"
 
 
-def _module() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("read_only_sql", SOURCE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-example = _module()
+sql_tools = example("12_read_only_sql.py")
 
 SCHEMA = f"""
 CREATE TABLE orders (id INTEGER PRIMARY KEY, customer TEXT, price REAL);
@@ -59,7 +46,7 @@ class Place:
             made.close()
         self.before = self.path.read_bytes()
         (path / "other.db").write_bytes(self.before)
-        self.database: Any = example.Database(self.path, **{"seconds": 0.5, **options})
+        self.database: Any = sql_tools.Database(self.path, **{"seconds": 0.5, **options})
         self.describe, self.query = self.database.tools()
 
     def __call__(self, sql: str, *values: Any, **more: Any) -> ToolResult:
@@ -320,15 +307,15 @@ _law: Place | None = None
 def test_a_hostile_file(tmp_path: Path) -> None:
     """What is no database, a name with a query in it, and one that is not there."""
     (tmp_path / "text.db").write_text("no database at all, but long enough to look like something " * 20)
-    query = example.Database(tmp_path / "text.db").tools()[1]
+    query = sql_tools.Database(tmp_path / "text.db").tools()[1]
     result = query.call_json_sync('{"sql": "SELECT 1 AS a FROM sqlite_schema"}')
     assert not result.success
     with pytest.raises(FileNotFoundError):
-        example.Database(tmp_path / "none.db")
+        sql_tools.Database(tmp_path / "none.db")
     odd = tmp_path / "a?mode=rwc#x.db"
     sqlite3.connect(odd).close()
     odd.write_bytes(b"")
-    database = example.Database(odd)
+    database = sql_tools.Database(odd)
     assert database.tools()[1].call_json_sync('{"sql": "SELECT 1 AS one"}').data == [{"one": 1}]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a?mode=rwc#x.db", "text.db"]
 

@@ -25,7 +25,7 @@ LAYERS: tuple[tuple[str, str], ...] = (
     (
         "words that everything is said in",
         "errors media _sniffing messages limits events history remedies counters _plain _callids _extras _wordllama "
-        "_run.result",
+        "_run.result _run.citing",
     ),
     (
         "types, schemas and JSON text",
