@@ -69,6 +69,12 @@ def test_an_agent_reads_a_page(web: Site, sync: bool) -> None:
     assert "Oslo 23:20" in json.dumps(model.requests[1].body)
 
 
+def test_a_page_that_an_answer_names_is_cited(web: Site) -> None:
+    model = ScriptedModel([call("fetch_page", url=f"{web.url}/"), say(f"At 23:20, says {web.url}/.")])
+    result = Agent(model.provider("openai"), tools=[fetcher(web).as_tool()]).run_sync("When?")
+    assert [(cited.url, cited.title) for cited in result.citations] == [(f"{web.url}/", "Night trains")]
+
+
 def test_the_tool_that_is_there_without_asking() -> None:
     """`fetch_page` itself goes nowhere but to the public internet."""
     assert fetch_page.name == "fetch_page"

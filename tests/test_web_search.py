@@ -109,6 +109,17 @@ def test_results_are_numbered_with_their_sources(engine: Site) -> None:
     assert engine.requests[0].query == {"q": "night train", "format": "json"}
 
 
+def test_what_an_answer_names_is_cited(engine: Site) -> None:
+    """By its address, as the description asks for; what was found and is not named is not."""
+    said = "It leaves at 23:20 (https://trains.example/night)."
+    model = ScriptedModel([call("web_search", query="night train"), say(said)])
+    result = Agent(model.provider("openai"), tools=[WebSearch(engine.url)]).run_sync("When?")
+    (cited,) = result.citations
+    assert (cited.url, cited.title) == (ROWS[0]["url"], ROWS[0]["title"])
+    assert said[cited.start : cited.end] == "https://trains.example/night"
+    assert cited.cited_text == "The night train leaves Oslo at 23:20."
+
+
 def test_the_tool_is_read_only_and_checks_its_arguments(engine: Site) -> None:
     tool = WebSearch(engine.url, limit=1).as_tool(timeout=7)
     assert tool.name == "web_search"
