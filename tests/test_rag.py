@@ -117,6 +117,10 @@ def test_a_bucket_can_mirror_a_folder(rag: RAG, tmp_path: Path) -> None:
     account = rag.add(folder, remove_missing=True)
     assert account.removed == ((folder / "old.md").as_posix(),)
     assert sources(rag.search("words")) == [(folder / "kept.md").as_posix()]
+    folder.rename(tmp_path / "elsewhere")
+    assert rag.add(folder, remove_missing=True).removed == ()
+    folder.mkdir()
+    assert rag.add(folder, remove_missing=True).removed == (), "an empty mount point is no empty folder"
 
 
 def test_buckets_know_nothing_of_each_other(tmp_path: Path) -> None:

@@ -152,7 +152,8 @@ class RAG:
                 names say that they hold text; folders with a dot, and links that lead out, are left alone.
             metadata: for all of them, to filter searches by; a `Document`'s own comes first.
             match: patterns for the names of files in folders: "*.md", or several.
-            remove_missing: documents that `what` no longer names are removed, so that the bucket mirrors it.
+            remove_missing: documents that `what` no longer names are removed, so that the bucket mirrors it. Where a
+                folder or file of it is not there, or nothing is found at all, nothing is removed.
             progress: told after each document, and after each batch of vectors.
 
         Returns:

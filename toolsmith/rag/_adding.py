@@ -79,10 +79,12 @@ class Adding:
         tell = progress or _silent
         tell(Progress(0, total))
         named: set[str] = set()
+        all_there = True
         for done, item in enumerate(todo, 1):
             match item:
                 case Failure(source):
                     self._tally.failed.append(item)
+                    all_there = False
                 case Document(source=source):
                     self._document(item, shared)
                 case FileSource():
@@ -91,7 +93,8 @@ class Adding:
             named.add(clean(source))
             tell(Progress(done, total, source))
         self._write()
-        removed = self._remove_missing(named) if remove_missing else []
+        # A folder that is not mounted today has not lost its documents.
+        removed = self._remove_missing(named) if remove_missing and all_there and named else []
         embedded, unembedded = self._embed(tell)
         tally = self._tally
         if removed or tally.replaced:

@@ -36,6 +36,9 @@ CREATE TABLE IF NOT EXISTS vectors (model TEXT NOT NULL, hash BLOB NOT NULL, vec
 """
 
 
+_INHERITED: Final[list[sqlite3.Connection]] = []
+
+
 class _Link:
     """A connection, and who may use it."""
 
@@ -47,6 +50,10 @@ class _Link:
 
     def take(self, connection: sqlite3.Connection) -> None:
         """Keep a connection until `close`, or until nobody has this."""
+        if self.connection is not None and self._closer is not None:
+            # The parent's, met after a fork: to close it here would touch the parent's locks.
+            self._closer.detach()
+            _INHERITED.append(self.connection)
         self.connection, self.process = connection, os.getpid()
         self._closer = weakref.finalize(self, connection.close)
 

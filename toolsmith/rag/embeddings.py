@@ -62,7 +62,7 @@ class WordLlamaEmbeddings:
 
     name = "wordllama-l2-supercat-256"
     batch = 2_000
-    floor = 0.15
+    floor = 0.3
 
     @staticmethod
     def available() -> bool:
