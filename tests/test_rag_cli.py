@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -104,3 +108,32 @@ def test_help_documents_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> No
     said = capsys.readouterr().out
     assert "exit codes:\n  0    added, found, removed" in said
     assert "  130  interrupted" in said
+
+
+def test_a_bar_shows_how_far_it_is(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a terminal, on standard error; what is for programs stays clean."""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert rag("add", "docs") == 0
+    captured = capsys.readouterr()
+    assert captured.out == "2 added, 0 unchanged; 2 passages written\n"
+    assert "reading" in captured.err
+    assert "2/2" in captured.err
+    assert rag("add", "docs", "-q") == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_interrupted_while_adding(folder: Path) -> None:
+    """Ctrl-C is heard within a large document too, and ends with its code; what was stored stays."""
+    assert rag("add", "docs") == 0
+    (folder / "large.txt").write_text("\n\n".join(f"Paragraph {n} of a large document." for n in range(400_000)))
+    command = [sys.executable, "-m", "toolsmith", "rag", "add", "large.txt", "--words-only"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (130, "toolsmith: interrupted\n")
+    assert time.monotonic() - began < 10
+    assert rag("search", "installer") == 0
+    assert rag("search", "paragraph") == 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Final
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _HEADINGS_WEIGHT: Final = 0.7  # a heading is short, so that each of its words weighs much already
+_SLICE: Final = 500
 _COLUMNS = "c.id, c.text, d.source, d.title, c.part, c.place, d.metadata"
 
 
@@ -247,23 +248,34 @@ def _put(file: sqlite3.Connection, home: int, source: Source, passages: Sequence
         "INSERT INTO chunks (bucket, document, part, headings, text, place, hash) VALUES (?, ?, ?, ?, ?, ?, ?)",
         ((home, document, p.position.part, p.headings, p.text, _place(p.position), p.hash) for p in passages),
     )
-    for table in (f"words_{home}", f"trigrams_{home}"):
-        file.execute(
-            f"INSERT INTO {table} (rowid, headings, text) SELECT id, headings, text FROM chunks WHERE document = ?",
-            (document,),
-        )
+    for first, last in _slices(file, document):
+        for table in (f"words_{home}", f"trigrams_{home}"):
+            file.execute(
+                f"INSERT INTO {table} (rowid, headings, text) SELECT id, headings, text FROM chunks "
+                "WHERE id BETWEEN ? AND ? AND document = ?",
+                (first, last, document),
+            )
     return "added" if row is None else "replaced"
 
 
 def _delete(file: sqlite3.Connection, home: int, document: int) -> None:
-    for table in (f"words_{home}", f"trigrams_{home}"):
-        file.execute(
-            f"INSERT INTO {table} ({table}, rowid, headings, text) SELECT 'delete', id, headings, text FROM chunks "
-            "WHERE document = ?",
-            (document,),
-        )
+    for first, last in _slices(file, document):
+        for table in (f"words_{home}", f"trigrams_{home}"):
+            file.execute(
+                f"INSERT INTO {table} ({table}, rowid, headings, text) SELECT 'delete', id, headings, text FROM chunks "
+                "WHERE id BETWEEN ? AND ? AND document = ?",
+                (first, last, document),
+            )
     file.execute("DELETE FROM chunks WHERE document = ?", (document,))
     file.execute("DELETE FROM documents WHERE id = ?", (document,))
+
+
+def _slices(file: sqlite3.Connection, document: Any) -> Iterator[tuple[int, int]]:
+    """The numbers of a document's chunks, a few hundred at a time: within one statement Python hears no Ctrl-C."""
+    first, last = file.execute("SELECT min(id), max(id) FROM chunks WHERE document = ?", (document,)).fetchone()
+    if first is not None:
+        for begin in range(first, last + 1, _SLICE):
+            yield begin, min(begin + _SLICE - 1, last)
 
 
 def _changed(file: sqlite3.Connection, home: int) -> None:
