@@ -31,6 +31,13 @@ class Known(NamedTuple):
     description: str
 
 
+def patient() -> Any:
+    """Time to connect. The SDKs' own five seconds fail most of a thousand runs at once, which then cost nothing."""
+    from httpx2 import Timeout
+
+    return Timeout(600, connect=300)
+
+
 class ByHand(ABC):
     """A loop on an SDK's own client.
 
@@ -93,7 +100,7 @@ class OpenAIByHand(ByHand):
     def made(self, url: str) -> Any:
         from openai import AsyncOpenAI
 
-        return AsyncOpenAI(base_url=url, api_key="k", max_retries=0)
+        return AsyncOpenAI(base_url=url, api_key="k", max_retries=0, timeout=patient())
 
 
 class ChatByHand(OpenAIByHand):
@@ -173,7 +180,7 @@ class MessagesByHand(ByHand):
     def made(self, url: str) -> Any:
         from anthropic import AsyncAnthropic
 
-        return AsyncAnthropic(base_url=url, api_key="k", max_retries=0)
+        return AsyncAnthropic(base_url=url, api_key="k", max_retries=0, timeout=patient())
 
     def asked(self, tools: Sequence[tuple[str, str, dict[str, Any]]]) -> dict[str, Any]:
         made = [{"name": name, "description": words, "input_schema": schema} for name, words, schema in tools]
