@@ -78,21 +78,7 @@ class Adding:
                     checked_metadata(item.metadata, item.source)
         tell = progress or _silent
         tell(Progress(0, total))
-        named: set[str] = set()
-        all_there = True
-        for done, item in enumerate(todo, 1):
-            match item:
-                case Failure(source):
-                    self._tally.failed.append(item)
-                    all_there = False
-                case Document(source=source):
-                    self._document(item, shared)
-                case FileSource():
-                    source = item.name
-                    self._file(item, shared)
-            named.add(clean(source))
-            tell(Progress(done, total, source))
-        self._write()
+        named, all_there = self._read(todo, shared, total, tell)
         # A folder that is not mounted today has not lost its documents.
         removed = self._remove_missing(named) if remove_missing and all_there and named else []
         embedded, unembedded = self._embed(tell)
@@ -110,6 +96,27 @@ class Adding:
             embedded=embedded,
             unembedded=unembedded,
         )
+
+    def _read(
+        self, todo: Iterable[Item], shared: Mapping[str, Any], total: int, tell: Callable[[Progress], None]
+    ) -> tuple[set[str], bool]:
+        """Read and store; gives the names of all there are, and whether each thing that was named is there."""
+        named: set[str] = set()
+        all_there = True
+        for done, item in enumerate(todo, 1):
+            match item:
+                case Failure(source):
+                    self._tally.failed.append(item)
+                    all_there = False
+                case Document(source=source):
+                    self._document(item, shared)
+                case FileSource():
+                    source = item.name
+                    self._file(item, shared)
+            named.add(clean(source))
+            tell(Progress(done, total, source))
+        self._write()
+        return named, all_there
 
     def _document(self, document: Document, shared: Mapping[str, Any]) -> None:
         text = document.text
