@@ -30,7 +30,8 @@ STOPPED = FEEDBACK.repeat_stopped
 def run(tools: Sequence[Any], *steps: Step, **options: Any) -> RunResult[str]:
     """A run of these turns; nothing that it sends is refused."""
     model = ScriptedModel([*steps, say("done")])
-    result = Agent(model.provider("openai"), tools=tools, **options).run_sync("go")
+    allowed = options.pop("allowed_tools", None)
+    result = Agent(model.provider("openai"), tools=tools, **options).run_sync("go", allowed_tools=allowed)
     assert not model.refusals
     return result
 
@@ -635,3 +636,21 @@ def test_no_call_fails_more_than_twice_in_a_row(acts: list[Act]) -> None:
         for one, other in pairwise(mine):
             in_a_row = in_a_row + 1 if one == other and one.kind in ("fail", "crash") else 1
             assert in_a_row <= MOST
+
+
+def test_a_tool_that_an_earlier_turn_did_not_have_is_not_stopped() -> None:
+    """Where each turn has tools of its own, to be refused there says nothing of the next turn, and the words do not."""
+
+    def allowed(turn: int) -> list[str]:
+        return ["look"] if turn > 2 else []
+
+    result = run([look, start_service], *[call("look")] * 3, allowed_tools=allowed)
+    assert ran(result) == [False, False, True]
+    assert texts(result)[0] == FEEDBACK.not_allowed("look", [], now=True)
+    assert result.repeats == Repeats(0, 0, {})
+
+
+def test_only_tools_that_may_be_called_are_suggested() -> None:
+    """A misspelt name must not lead the model to a tool that this turn refuses."""
+    result = run([look, start_service], call("start_servic"), allowed_tools=["look"])
+    assert texts(result) == [FEEDBACK.unknown_tool("start_servic", ["look"])]

@@ -348,6 +348,31 @@ def test_what_cannot_be_an_on_error_is_refused_at_definition(on_error: Any, word
 # ---- development, and secrets
 
 
+class Unreadable(dict[str, int]):
+    """Data that fails when it is read, after its tool has ended."""
+
+    def items(self) -> Any:
+        raise ConnectionError("password=hunter2")
+
+
+@pytest.mark.parametrize("declared", [False, True])
+def test_a_result_that_fails_when_it_is_read_is_a_failure_like_any_other(wire: Wire, declared: bool) -> None:
+    """Lazy data: it has its reference, record and event, its remedies, and is not read a third time."""
+    on_error = {ConnectionError: "The database is not running."} if declared else None
+    lazy = Tool(lambda: Unreadable(a=1), name="lazy", on_error=on_error)
+    model = wire.model(call("lazy"), call("lazy"), call("lazy"), say("done"))
+    seen: list[Event] = []
+    result = wire.run(Agent(wire.provider(model), tools=[lazy], observers=[seen.append]), "go")
+    assert [record.ran for record in result.tool_calls] == [True, True, False]
+    for record in result.tool_calls[:2]:
+        assert isinstance(record.exception, ConnectionError)
+        assert bool(record.reference) is not declared
+        assert record.reference in str(record.result.error)
+    assert ("The database is not running." in str(result.tool_calls[0].result.error)) is declared
+    assert next(e.exception for e in seen if isinstance(e, ToolResultReady)) is result.tool_calls[0].exception
+    assert "hunter2" not in "".join(request.raw.decode() for request in model.requests)
+
+
 def test_expose_errors_shows_them(wire: Wire) -> None:
     """For development: type and text, bounded; of the tool, and of its own check of an argument."""
 

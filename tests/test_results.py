@@ -288,6 +288,8 @@ def test_a_tool_result_is_taken_as_it_is() -> None:
     assert result_of(ToolResult(True, float("nan"), notes=("Mind the gap.",))).notes[0] == "Mind the gap."
     assert "without a reason" in str(result_of(ToolResult(False)).error)
     assert not result_of(ToolResult(True, object())).success
+    said = result_of(ToolResult(False, object(), "Closed on Sundays."))
+    assert said == ToolResult(False, error="`probe` failed: Closed on Sundays."), "what its author says is not lost"
 
 
 def test_a_coroutine_from_a_sync_function_is_awaited() -> None:

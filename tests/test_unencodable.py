@@ -107,3 +107,24 @@ def test_a_history_from_elsewhere(api: Api) -> None:
     agent = Agent(ScriptedModel([say("done")]).provider(api))
     history = [Message("user", (Text("a\ud800"),)), Message("assistant", (Text("b\udfff"),))]
     assert agent.run_sync("go", message_history=history).output == "done"
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("arguments", ['{"x": "\\ud800"}', '{"\\ud800": 1}'])
+def test_arguments_with_half_a_character(api: Api, arguments: str) -> None:
+    """JSON can hold it and text cannot: the model is told. Claude's arguments are no text where they come at once."""
+
+    def probe(x: str) -> str:
+        return x
+
+    model = ScriptedModel([raw_call("probe", arguments), say("done")] * 2)
+    agent = Agent(model.provider(api), tools=[probe])
+    at_once = agent.run_sync("go")
+    with agent.run_stream_sync("go") as events:
+        assert [*events]
+    for result in (at_once, events.result):
+        (record,) = result.tool_calls
+        if result is at_once and api == "anthropic":
+            assert "\N{REPLACEMENT CHARACTER}" in record.call.arguments
+        else:
+            assert "it holds half of a character at character" in (record.result.error or "")

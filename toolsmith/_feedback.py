@@ -165,13 +165,12 @@ class Feedback(MediaWording, RunWording, SizeWording, UntrustedWording):
         """The turn did not end in a way that lets its calls run, or the run is closing."""
         return f"`{tool}` was not run: no more tools are run at this point. Answer with what you have."
 
-    def not_allowed(self, tool: str, allowed: Sequence[str]) -> str:
-        """The tool exists, but may not be called in this run."""
+    def not_allowed(self, tool: str, allowed: Sequence[str], *, now: bool = False) -> str:
+        """The tool exists, but may not be called in this run; or, where each turn has tools of its own, `now`."""
+        when = "now" if now else "in this run"
         if not allowed:
-            return f"`{tool}` was not run: no tool may be called in this run. Answer without one."
-        return (
-            f"`{tool}` was not run: it may not be called in this run. These may: {self.names(allowed, _TOOLS_SHOWN)}."
-        )
+            return f"`{tool}` was not run: no tool may be called {when}. Answer without one."
+        return f"`{tool}` was not run: it may not be called {when}. These may: {self.names(allowed, _TOOLS_SHOWN)}."
 
     def answer_described(self) -> str:
         """Describes the tool by which the answer is given, where a service cannot be told what it has to be."""

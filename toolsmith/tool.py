@@ -336,7 +336,11 @@ class Tool(Generic[P, R]):
         return self._call(**values) if caller.by_name else caller.call(self._call, values, context)
 
     def finish(self, value: Any, *, feedback: Feedback = FEEDBACK) -> ToolResult:
-        """What the function gave, as plain JSON data; or as a failure, where it cannot be shown. Never raises."""
+        """What the function gave, as plain JSON data; or as a failure, where it cannot be shown.
+
+        Raises:
+            Exception: it gave one, or reading what it gave ran code that failed.
+        """
         return results.result_of(value, self.name, self._reading.place, feedback)
 
     # ---- a call, all at once

@@ -27,7 +27,6 @@ import dataclasses
 import inspect
 import json
 import logging
-import secrets
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence, Set, ValuesView
@@ -87,19 +86,22 @@ def success(data: Any) -> ToolResult:
 def result_of(
     value: Any, tool_name: str, origin: object, feedback: Feedback, media: Sequence[Media] = ()
 ) -> ToolResult:
-    """What a tool gave, as a result for the model: a success with plain data, or a failure that says why. Never raises.
+    """What a tool gave, as a result for the model: a success with plain data, or a failure that says why.
 
     Args:
         value: anything; a `ToolResult` is taken as it is, once its data is plain.
         origin: where the tool is defined, for the log; printed only if need be.
         media: what goes with the result already; what `value` holds is numbered after it.
+
+    Raises:
+        Exception: `value` is one, or to read it ran anybody's code, which failed.
     """
     if is_plain(value):
         return success(value)
     if isinstance(value, ToolResult):
         return _checked(value, tool_name, origin, feedback)
     if isinstance(value, Exception):
-        return _failed(value, tool_name, feedback)
+        raise value
     writer = _Writer(feedback.media_mark, media)
     try:
         data = writer.write(value)
@@ -108,27 +110,18 @@ def result_of(
         log.error("Tool %s (%s) gave back what is no JSON: %s. %s.", tool_name, origin, refused, hint)
         reason = feedback.not_json(refused.why, refused.path)
         return ToolResult(False, error=feedback.unserialisable(tool_name, reason))
-    except Exception as error:  # noqa: BLE001 - to read a value may run anybody's code
-        return _failed(error, tool_name, feedback)
     return ToolResult(True, data, None, tuple(map(feedback.result_note, writer.notes)), tuple(writer.media))
 
 
 def _checked(given: ToolResult, tool_name: str, origin: object, feedback: Feedback) -> ToolResult:
     made = result_of(given.data, tool_name, origin, feedback, given.media)
-    if not made.success:
+    if given.success and not made.success:
         return made
+    # Of a failure the model is told what the author says, whatever stands beside it.
     error = None if given.success else str(given.error or feedback.failed(tool_name))
     media = made.media or given.media
     notes = (*given.notes, *made.notes)
     return ToolResult(given.success, made.data, error, notes, media, given.untrusted, given.sources)
-
-
-def _failed(error: Exception, tool_name: str, feedback: Feedback) -> ToolResult:
-    if isinstance(error, ToolError):
-        return ToolResult(False, error=feedback.tool_error(tool_name, error))
-    reference = secrets.token_hex(4)
-    log.error("What tool %s gave back could not be read (reference %s)", tool_name, reference, exc_info=error)
-    return ToolResult(False, error=feedback.crashed(tool_name, reference))
 
 
 class NotJson(Exception):

@@ -73,11 +73,20 @@ def _settle(job: Job, outcome: Outcome, feedback: Feedback, visible: Visible | N
     value = outcome.value
     error = value if outcome.exception is None and isinstance(value, Exception) else outcome.exception
     if error is None:
-        result = job.tool.finish(value, feedback=feedback)
+        try:
+            result = job.tool.finish(value, feedback=feedback)
+        except Exception as raised:  # noqa: BLE001 - to read a value may run anybody's code
+            return _failed(job, raised, feedback, visible, expose=expose)
         if isinstance(value, ToolResult) and value.error and not result.success and result.error == str(value.error):
             # In the author's words, as a `ToolError` is.
             return Settled(replace(result, error=feedback.tool_error(name, ToolError(value.error))))
         return Settled(replace(result, notes=job.notes + result.notes) if job.notes and result.success else result)
+    return _failed(job, error, feedback, visible, expose=expose)
+
+
+def _failed(job: Job, error: BaseException, feedback: Feedback, visible: Visible | None, *, expose: bool) -> Settled:
+    """An exception: what was declared of it, or a reference."""
+    name = job.tool.name
     if (said := _all_said(error)) is not None:
         return _told(job, said, error, feedback, visible)
     if isinstance(error, asyncio.CancelledError):

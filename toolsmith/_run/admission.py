@@ -104,9 +104,11 @@ def _permit(talk: Conversation, call: ToolCall, told: Told) -> Tool[..., Any] | 
     if (over := talk.budget.take_call(told)) is not None:
         return _Refusal(_over(talk, name, over, ()), counts=False)
     if name not in talk.tools:
-        return _Refusal(say.unknown_tool(name, [t.name for t in talk.tools]), counts=True)
+        return _Refusal(say.unknown_tool(name, names_allowed(talk)), counts=True)
     if talk.allowed is not None and name not in talk.allowed:
-        return _Refusal(say.not_allowed(name, [t.name for t in talk.tools if t.name in talk.allowed]), counts=True)
+        # Where each turn has tools of its own, the next one may run what this one does not.
+        counts = talk.restrict is None
+        return _Refusal(say.not_allowed(name, names_allowed(talk), now=not counts), counts=counts)
     tool = talk.tools.get(name)
     if (over := talk.budget.take_tool_call(tool, told)) is not None:
         return _Refusal(_over(talk, name, over, _members(talk, tool) if over.what == "group" else [name]), counts=False)
@@ -263,9 +265,13 @@ def with_reader(allowed: Collection[str] | None, pages: Pages | None) -> Collect
     return {*allowed, pages.reader.name} if allowed and pages is not None else allowed
 
 
+def names_allowed(talk: Conversation) -> list[str]:
+    """The names of the tools that this turn may call: others are not to be suggested."""
+    return [t.name for t in talk.tools if talk.allowed is None or t.name in talk.allowed]
+
+
 def callable_tools(talk: Conversation) -> list[str]:
     """The names of the tools that can still be called."""
     if talk.closing is not None or talk.budget.spent() is not None:
         return []
-    allowed = [t for t in talk.tools if talk.allowed is None or t.name in talk.allowed]
-    return [t.name for t in allowed if talk.budget.calls_left(t) != 0]
+    return [name for name in names_allowed(talk) if talk.budget.calls_left(talk.tools.get(name)) != 0]

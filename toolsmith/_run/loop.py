@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any
 from toolsmith import approvals
 from toolsmith._calls.settle import Settled
 from toolsmith._feedback import FEEDBACK, Feedback
-from toolsmith._run.admission import admit, allowed_names, callable_tools, prepare, tell_left, watched, with_reader
+from toolsmith._run.admission import (
+    admit,
+    allowed_names,
+    callable_tools,
+    names_allowed,
+    prepare,
+    tell_left,
+    watched,
+    with_reader,
+)
 from toolsmith._run.breaker import Breaker
 from toolsmith._run.result import StopReason, ToolRecord
 from toolsmith._run.steps import Ask, Decide, Decision, Ending, Invoke, Step, stages
@@ -130,7 +139,7 @@ class Conversation:
             if ending is None or ending.pending is None:
                 turn.close(self.history, self.records)
             if self._unread and not turn.calls:
-                self.history.append(Message("user", (Text(self.feedback.unread([t.name for t in self.tools])),)))
+                self.history.append(Message("user", (Text(self.feedback.unread(names_allowed(self))),)))
                 continue
             if ending is None and turn.misfit is not None:
                 self._misfit(turn.misfit, told=bool(turn.calls))
@@ -244,7 +253,7 @@ class Conversation:
         jobs: list[Job] = []
         for index, call in turn.open():
             if call.name not in self.tools:
-                turn.refuse(index, self.feedback.unknown_tool(call.name, [t.name for t in self.tools]))
+                turn.refuse(index, self.feedback.unknown_tool(call.name, names_allowed(self)))
             elif (job := prepare(self, turn, index, call, self.tools.get(call.name))) is not None:
                 jobs.append(job)
         with self._kept_valid(turn):

@@ -28,7 +28,7 @@ def load(data: bytes) -> Any:
         return from_json(data)
     except ValueError:
         # Half a surrogate pair ("\\ud83d") is legal JSON that no UTF-8 can hold: some servers cut an emoji in two.
-        mended = json.dumps(json.loads(data), ensure_ascii=False).encode("utf-8", "replace")
+        mended = sound(json.dumps(json.loads(data), ensure_ascii=False)).encode()
         return from_json(mended)
 
 

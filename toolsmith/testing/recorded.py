@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from toolsmith._plain import encodable
 from toolsmith.media import File, Image, Media
 from toolsmith.testing.script import Api
 
@@ -195,8 +196,9 @@ def text_of(content: object) -> str:
 
 
 def dumps(value: object) -> str:
-    """JSON as services write it: compact, Unicode as it is."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """JSON as services write it: compact, Unicode as it is, but for halves of a character, which only JSON can hold."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text if encodable(text) else json.dumps(value, separators=(",", ":"))
 
 
 def pieces(text: str, chop: Any) -> Sequence[str]:
