@@ -20,8 +20,10 @@ from toolsmith import (
     File,
     Image,
     Limits,
+    Message,
     ModelRetry,
     RunResult,
+    Text,
     Tool,
     ToolError,
     ToolOutput,
@@ -293,6 +295,10 @@ def _refused() -> list[Entry]:
             lambda: _outputs(oslo, room, limits=Limits(turns=1))[1],
         ),
         (
+            "A tool that exists, but not in this turn: `allowed_tools=lambda turn: ...`",
+            lambda: _outputs(call("book_room", hotel="oslo"), allowed_tools=lambda turn: ["search_hotels"])[0],
+        ),
+        (
             'A tool that exists, but not in this run: `allowed_tools=["search_hotels"]`',
             lambda: _outputs(room, allowed_tools=["search_hotels"])[0],
         ),
@@ -323,6 +329,7 @@ def _failed() -> list[Entry]:
         ),
         ("Cancelled while it ran, read when the history is taken up again", _cancelled),
         ("The stored history lacks the answer", _lost),
+        ("The history begins with the model, and the service wants the user's word first", _begun_by_the_model),
         ("`ToolResult(success=False)` without a reason", lambda: _outputs(call("fails"))[0]),
         ("The tool's own check of an argument raised an exception", lambda: _outputs(call("price_of", code="x"))[0]),
     ]
@@ -581,6 +588,12 @@ def _lost() -> str:
     again = Agent(ScriptedModel([say("done")]).provider("openai"), tools=TOOLS)
     messages = again.run_sync("Go on.", message_history=kept).messages
     return next(part.text for message in messages for part in message.parts if isinstance(part, ToolOutput))
+
+
+def _begun_by_the_model() -> str:
+    model = ScriptedModel([say("done")])
+    Agent(model.provider("anthropic")).run_sync("Go on.", message_history=[Message("assistant", (Text("Hello."),))])
+    return str(model.requests[0].body["messages"][0]["content"])
 
 
 def _decide(decision: bool | str) -> Callable[[object], bool | str]:

@@ -350,3 +350,13 @@ def test_a_name_that_no_service_takes_back_ends_no_run(wire: Wire, name: str) ->
             elsewhere = Agent(wire.provider(wire.model(say("fine")), other), tools=[add, lookup])
             assert wire.run(elsewhere, "And now?", history=first.messages).output == "fine"
     assert wire.run(agent, "And now?", history=load_messages(dump_messages(first.messages))).output == "fine"
+
+
+@pytest.mark.parametrize("words", ["\n\n", " "])
+def test_a_blank_text_of_the_model_ends_no_run(wire: Wire, words: str) -> None:
+    """Claude writes such blocks, before calls most of all, and refuses to take them back."""
+    model = wire.model([think("Hm."), say(words), call("add", a=1)], say(words), say("fine"))
+    agent = Agent(wire.provider(model), tools=[add])
+    first = wire.run(agent, "go")
+    assert first.output == words
+    assert wire.run(agent, "And now?", history=first.messages).output == "fine"

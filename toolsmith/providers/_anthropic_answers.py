@@ -92,9 +92,10 @@ def _reply(message: Mapping[str, Any], written: Mapping[int, str]) -> Reply:
             parts.append(ToolCall(label, txt(block.get("name")), text))
             block = {**block, "id": label, "name": wire_name(txt(block.get("name")))}
         elif kind == "text":
-            if not (text := txt(block.get("text"))):
-                continue  # the service may send an empty block, but refuses to take one back
-            parts.append(Text(text, claude_citations(block)))
+            if text := txt(block.get("text")):
+                parts.append(Text(text, claude_citations(block)))
+            if not text.strip():
+                continue  # the service may send a blank block, but refuses to take one back
         else:
             parts.append(Reasoning(txt(block.get("thinking"))) if kind == "thinking" else Opaque(kind))
         kept.append(block)
