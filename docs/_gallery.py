@@ -554,6 +554,7 @@ def _budgets() -> list[Entry]:
     return [
         ("One of five calls of a tool is left", lambda: _outputs([hotels] * 4)[3]),
         ("One of two calls of the run is left: `Limits(calls=2)`", lambda: _outputs(room, limits=Limits(calls=2))[0]),
+        ("The last call of the run fails: `Limits(calls=1)`", lambda: _outputs(room, limits=Limits(calls=1))[0]),
         ('A group of tools has used its calls: `Limits(groups={"travel": 1})`', shared(groups={"travel": 1})),
         ("All runs together have used their calls: `Limits(calls=1, shared=...)`", shared(calls=1, shared=_Counter(1))),
         ("The counter that all runs share does not answer", shared(shared=_Counter(None))),

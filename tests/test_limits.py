@@ -34,7 +34,7 @@ from toolsmith import (
 )
 from toolsmith import config as toml
 from toolsmith._feedback import FEEDBACK
-from toolsmith.testing import ScriptedModel, call, say
+from toolsmith.testing import ScriptedModel, call, raw_call, say
 from toolsmith.testing.script import Step
 
 RAN: list[str] = []
@@ -156,6 +156,17 @@ def test_each_limit_is_told_once_a_turn_with_the_last_call_that_took_from_it() -
         "0",
         "2\n\nNote: 1 of 3 calls of `peek` is left.\n\nNote: 2 of 7 tool calls of this run are left.",
     ]
+
+
+def test_a_failure_of_the_last_call_says_that_there_is_no_other() -> None:
+    """Its words may ask for the call again, which would be refused; of a success there is nothing to say."""
+    once = Tool(free, name="once", max_calls_per_run=1)
+    failed = run(raw_call("once", '{"n": "many"}'), tools=[once])
+    assert texts(failed)[0].endswith(f"call `once` again. {FEEDBACK.left_of_tools(['once'], 0, 1)}")
+    assert texts(run(call("once"), tools=[once]))[0] == texts(run(call("once"), tools=[Tool(free, name="once")]))[0]
+    failed = run(raw_call("once", "{"), call("once"), tools=[once], limits=Limits(calls=1))
+    assert texts(failed)[0].endswith(FEEDBACK.left_of_run(0, 1))
+    assert texts(failed)[1] == FEEDBACK.run_limit("once", 1)
 
 
 def test_parallel_calls_are_counted_in_the_models_order() -> None:

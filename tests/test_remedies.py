@@ -25,6 +25,7 @@ from toolsmith import (
     ToolResult,
     tool,
 )
+from toolsmith._feedback import FEEDBACK
 from toolsmith.events import Event, ToolResultReady
 from toolsmith.testing import Api, ScriptedModel, call, say
 
@@ -275,7 +276,8 @@ def test_a_tool_that_the_run_cannot_call_is_not_named() -> None:
     assert ask(tools, tests, allowed_tools=["run_tests"]) == [alone]
     assert ask(spent, start, tests) == [alone]
     assert ask(tools, tests, limits=Limits(turns=1)) == [alone]
-    assert ask(tools, start, tests, limits=Limits(calls=2)) == [alone]
+    last = FEEDBACK.left_of_run(0, 2)
+    assert ask(tools, start, tests, limits=Limits(calls=2)) == [f"{alone} {last}"]
 
 
 def test_a_misspelt_remedy_is_found_when_the_agent_is_built() -> None:

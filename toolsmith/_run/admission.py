@@ -147,6 +147,8 @@ def tell_left(talk: Conversation, turn: Turn) -> None:
         for left in lefts:
             if left.what not in least or left.left < least[left.what].left:
                 least[left.what] = left
+        if (spent := next((left for left in least.values() if left.left == 0), None)) is not None:
+            turn.last_words[index] = _left(talk, spent, tool)
         for what, left in least.items():
             whose = {"run": "", "tool": call.name, "group": (tool and tool.options.group) or ""}[what]
             if 0 < left.left <= FEW and left.left < left.limit:

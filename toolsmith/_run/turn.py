@@ -50,6 +50,7 @@ class Turn:
         visible: gives the tools that can still be called, for remedies.
         expose: whether the model is shown the text of exceptions.
         remarks: by a call's place, what the model is told beside its result.
+        last_words: the same, where it fails: it cannot be made again.
         calls: what the reply asks for.
         begun: the places of calls whose functions were started.
         records: by a call's place in the turn, what became of it.
@@ -67,6 +68,7 @@ class Turn:
     expose: bool = False
     pages: Pages | None = None
     remarks: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
+    last_words: dict[int, str] = field(default_factory=dict[int, str])
     calls: Sequence[ToolCall] = ()
     begun: set[int] = field(default_factory=set[int])
     records: dict[int, ToolRecord] = field(default_factory=dict[int, ToolRecord])
@@ -158,6 +160,8 @@ class Turn:
         call, settled = self.calls[index], landed.settled
         seconds, ran, error, reference = landed.seconds, landed.ran, settled.exception, settled.reference
         result = _remarked(settled.result, self.remarks.get(index, ()))
+        if landed.counts and not result.success and index in self.last_words:
+            result = _remarked(result, [self.last_words[index]])
         self.records[index] = ToolRecord(call, result, self.number, seconds, ran, error, reference)
         if self.emit is not None:
             self.emit(ToolResultReady(call, result, seconds, ran, error, reference))

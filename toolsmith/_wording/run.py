@@ -94,7 +94,7 @@ class RunWording(Wording):
 
         Args:
             tools: one, or those of the group.
-            left: how many calls.
+            left: how many calls; 0 goes with a failure, whose words may ask for another call.
             limit: how many there were.
             shared: all runs together have no more.
         """
@@ -107,6 +107,8 @@ class RunWording(Wording):
 
     def _left(self, what: str, left: int, limit: int, *, shared: bool) -> str:
         owners = " that this run shares with others" if shared else ""
+        if not left:
+            return f"But no more {what}{owners} are left: go on without."
         return f"{left:,} of {limit:,} {what}{owners} {'is' if left == 1 else 'are'} left."
 
     # ---- the end
