@@ -680,3 +680,12 @@ def test_failures_are_as_they_were() -> None:
         raise ToolError("why " * 200)
 
     assert len(run(call("fails"), tools=[fails])[1][0]) > 800
+
+
+def test_the_record_says_what_the_words_say_of_a_part_that_was_not_given() -> None:
+    """A handle that there is none of: nothing was read, for the model and for the program."""
+    long = Tool(lambda: "x" * 5_000, name="long", max_result_size=600)
+    model = ScriptedModel([call("long"), call("read_more", handle="r7"), call("read_more", handle="r1"), say("done")])
+    result = Agent(model.provider("anthropic"), tools=[long]).run_sync("go")
+    assert [record.ran for record in result.tool_calls] == [True, False, True]
+    assert str(result.tool_calls[1].result.error).startswith("`read_more` was not run")

@@ -72,7 +72,7 @@ def _read(talk: Conversation, turn: Turn, job: Job) -> None:
     result = talk.pages.read(job.tool.invoke(job.values, None), lambda part: turn.text(job.tool.name, part), beside)
     if result.success and job.notes:
         result = replace(result, notes=(*result.notes, *job.notes))
-    turn.note(job.index, Settled(result), 0.0, ran=True)
+    turn.note(job.index, Settled(result), 0.0, ran=result.success)
 
 
 def _ask_counters(talk: Conversation, calls: Sequence[ToolCall]) -> Generator[Step, Any, list[Told]]:
