@@ -12,8 +12,8 @@ from typing import Any
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "plots"
 APIS = {"chat": "OpenAI Chat", "resp": "OpenAI Responses", "ant": "Anthropic"}
 LABELS = {
-    "toolsmith": "toolsmith", "raw": "by hand on the SDK", "pydantic_ai": "pydantic-ai",
-    "openai_agents": "openai-agents", "langchain": "langchain", "agno": "agno",
+    "toolsmith": "toolsmith", "toolsmith_plain": "without aiohttp", "raw": "by hand on the SDK",
+    "pydantic_ai": "pydantic-ai", "openai_agents": "openai-agents", "langchain": "langchain", "agno": "agno",
     "openai_runner": "the SDK's runner", "anthropic_runner": "the SDK's runner",
 }  # fmt: skip
 OURS, HAND, OTHERS = "#1f6feb", "#57606a", "#b6bdc6"
@@ -59,7 +59,7 @@ def seconds(found: Mapping[str, Any], stage: str, wire: str) -> list[tuple[str, 
 
 
 def color(side: str) -> str:
-    return OURS if side == "toolsmith" else HAND if side == "raw" else OTHERS
+    return OURS if side.startswith("toolsmith") else HAND if side == "raw" else OTHERS
 
 
 def number(value: float, unit: str) -> str:

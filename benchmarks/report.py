@@ -219,12 +219,19 @@ PAGE = HERE.parent / "docs" / "speed.md"
 BEGIN, END = "<!-- begin: figures, written by benchmarks/run.py -->", "<!-- end: figures -->"
 
 
-def write(found: Found) -> None:
-    (HERE / "RESULTS.md").write_text(page(found), encoding="utf-8")
+def pages(found: Found) -> dict[Path, str]:
+    """Path -> what stands there."""
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     rows = [(f"{row[0]}, {row[1]}".rstrip(", "), *row[2:]) for row in lines(found)]
     made = table(HEAD[:1] + HEAD[2:], rows)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
-    for path, text in plots.pictures(found).items():
+    return {
+        HERE / "RESULTS.md": page(found),
+        PAGE: f"{before}{BEGIN}\n\n{made}\n\n{END}{rest.partition(END)[2]}",
+        **plots.pictures(found),
+    }
+
+
+def write(found: Found) -> None:
+    for path, text in pages(found).items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -1,11 +1,16 @@
-"""The hottest paths do not take more instructions than benchmarks/counts.json says; counted, not timed."""
+"""Speed: the hottest paths take no more instructions than is written down, and the pages show what was measured.
+
+Instructions are counted, not timed, so that a busy machine makes no difference.
+"""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,3 +30,12 @@ def test_the_hottest_paths_take_no_more_than_they_did() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_tables_and_plots_are_those_of_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`python benchmarks/run.py --report` writes them."""
+    monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
+    report: Any = import_module("report")
+    found = json.loads((BENCHMARKS / "results.json").read_text(encoding="utf-8"))
+    for path, text in report.pages(found).items():
+        assert path.read_text(encoding="utf-8") == text, path.name
