@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _TOOLS_SHOWN: Final = 24
 NOTHING: Final = "Done. There is no result to show."
+NOT_TAKEN: Final = "Your answer was not taken"
+"""Begins what a model is told of a answer that does not fit; it stands in the user's role and quotes the model."""
 
 HINTS: Final[Mapping[Hint, str]] = {
     "": "",
@@ -196,11 +198,11 @@ class Feedback(MediaWording, RunWording, SizeWording, UntrustedWording):
         told = text.replace(f"`{tool}` was not run. ", "").replace(
             f"call `{tool}` again", "send the whole answer again"
         )
-        return f"Your answer was not taken. {told}"
+        return f"{NOT_TAKEN}. {told}"
 
     def answer_not_json(self, breakage: str) -> str:
         """The answer is not the JSON that was asked for."""
-        return f"Your answer was not taken, because it is not valid JSON: {breakage}"
+        return f"{NOT_TAKEN}, because it is not valid JSON: {breakage}"
 
     def denied(self, tool: str, reason: str = "") -> str:
         """The user did not allow the call."""

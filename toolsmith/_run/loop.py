@@ -221,6 +221,7 @@ class Conversation:
                 f"The model gave no answer that fits output_type in {self._misfits} tries. It was told last: {text}"
             )
         if not told:
+            self.watch.ours.add(len(self.history))  # it quotes the answer, which may quote others
             self.history.append(Message("user", (Text(text),)))
 
     def _without_value(self, text: str, reason: StopReason, detail: str = "", pending: Pending | None = None) -> Ending:
@@ -249,15 +250,21 @@ class Conversation:
         for index, answer in waiting.answered.items():
             turn.restore(index, answer.result, answer.seconds, ran=answer.ran)
         tell_left(self, turn)
-        said = {call.id: decision for call, decision in zip(waiting.calls, decisions, strict=True)}
+        said = {call.id: (call, decision) for call, decision in zip(waiting.calls, decisions, strict=True)}
         jobs: list[Job] = []
         for index, call in turn.open():
+            shown, decision = said[call.id]
             if call.name not in self.tools:
                 turn.refuse(index, self.feedback.unknown_tool(call.name, names_allowed(self)))
-            elif (job := prepare(self, turn, index, call, self.tools.get(call.name))) is not None:
-                jobs.append(job)
+            elif decision is None:
+                continue
+            elif decision is not True:
+                turn.refuse(index, self.feedback.denied(call.name, decision or ""))
+            else:
+                job = prepare(self, turn, index, call, self.tools.get(call.name), approvals.neutral(call, shown))
+                jobs += [] if job is None else [job]
         with self._kept_valid(turn):
-            yield from self._run(turn, jobs, {job.index: said.get(job.call.id) for job in jobs})
+            yield from self._run(turn, jobs, dict.fromkeys((job.index for job in jobs), True))
         open_ids = {call.id for _, call in turn.open()}
         ending = self._waiting(turn, [call for call in waiting.calls if call.id in open_ids])
         if ending is None:

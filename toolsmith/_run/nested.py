@@ -21,7 +21,7 @@ from toolsmith._feedback import FEEDBACK, Feedback
 from toolsmith._run.budget import Around
 from toolsmith._run.context import RunContext
 from toolsmith.errors import ConfigError, ToolError
-from toolsmith.messages import ToolResult
+from toolsmith.messages import Message, Opaque, ToolResult
 from toolsmith.tool import Tool
 
 if TYPE_CHECKING:
@@ -39,9 +39,7 @@ CUT_SHORT: Final = frozenset({"turn_limit", "call_limit", "token_limit", "time_l
 """Endings that may leave an answer worth having."""
 
 
-def agent_tool(
-    begin: Begin, tools: ToolRegistry, feedback: Feedback | None, options: dict[str, Any]
-) -> Tool[..., Any]:
+def agent_tool(begin: Begin, tools: ToolRegistry, feedback: Feedback | None, options: dict[str, Any]) -> Tool[..., Any]:
     """The tool that runs an agent.
 
     Args:
@@ -94,10 +92,16 @@ async def _run(begin: Begin, task: str, context: RunContext[Any], say: Feedback)
 def _answer(result: RunResult[Any], say: Feedback) -> Any:
     """What the outer run's model is told of a run."""
     reason = result.stop_reason
-    # What it has read may speak through it.
-    untrusted = any(record.result.untrusted for record in result.tool_calls)
+    # What it has read may speak through it; what its service has searched the web for, too.
+    untrusted = any(record.result.untrusted for record in result.tool_calls) or any(map(_searched, result.messages))
     if reason == "end":
         return ToolResult(True, result.output, untrusted=True) if untrusted else result.output
     if reason in CUT_SHORT and result.output not in (None, ""):
         return ToolResult(True, result.output, notes=(say.agent_cut_short(reason),), untrusted=untrusted)
     raise ToolError(say.agent_unanswered(reason))
+
+
+def _searched(message: Message) -> bool:
+    """Whether the service has searched or read something in this turn."""
+    kinds = [part.kind for part in message.parts if isinstance(part, Opaque)]
+    return bool(message.citations) or any("search" in kind or "fetch" in kind for kind in kinds)

@@ -176,7 +176,9 @@ class Turn:
         return self._keys[index]
 
     def _tool(self, index: int) -> Tool[..., Any] | None:
-        name = self.calls[index].name
+        return self._named(self.calls[index].name)
+
+    def _named(self, name: str) -> Tool[..., Any] | None:
         return self.tools.get(name) if name in self.tools else None
 
     def _repeatable(self, index: int) -> bool:
@@ -281,7 +283,7 @@ class Turn:
     def _output(self, record: ToolRecord) -> ToolOutput:
         call, result = record.call, record.result
         if not result.success:
-            return ToolOutput(call.id, call.name, result.error or "", True)
+            return ToolOutput(call.id, call.name, self._failure(call.name, result), True)
         text = self.text(call.name, result)
         bound = self._bound(call.name)
         if bound is not None and len(text) > bound:
@@ -291,6 +293,13 @@ class Turn:
                 result, call.name, bound, lambda part: self.text(call.name, part), self.feedback, self.pages
             )
         return ToolOutput(call.id, call.name, text, media=result.media)
+
+    def _failure(self, name: str, result: ToolResult) -> str:
+        """A failure as the model reads it: between fences where only the result says that others have written it."""
+        told, tool = result.error or "", self._named(name)
+        if not result.untrusted or tool is None or tool.options.untrusted:
+            return told
+        return self.feedback.untrusted(told, name, fences.mark_for(told))
 
     def text(self, name: str, result: ToolResult) -> str:
         """A success as the model reads it: what others have written between fences, what we remark outside of them."""
@@ -304,7 +313,7 @@ class Turn:
         """Characters of a tool's result that the model is shown."""
         if self.pages is not None and name == self.pages.reader.name:
             return None  # its results keep to the bound of what they are parts of
-        tool = self.tools.get(name) if name in self.tools else None
+        tool = self._named(name)
         own = None if tool is None else tool.options.max_result_size
         return self.result_chars if own is None else own
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from toolsmith._feedback import NOT_TAKEN
 from toolsmith._untrusted.fences import pieces
 from toolsmith.media import File
 from toolsmith.messages import Message, Text, ToolOutput
@@ -47,11 +48,13 @@ class Watch:
         policy: what becomes of calls that carry untrusted text.
         instructions: of the agent; trusted.
         around: what the run around this one knows; None for a run of its own, whose prompts are the user's.
+        ours: places in the history of what the run itself says in the user's role; it may quote the model.
     """
 
     policy: Policy = "ask"
     instructions: str = ""
     around: Known | None = None
+    ours: set[int] = field(default_factory=set[int])
     _trusted: list[str] = field(default_factory=list[str])
     _untrusted: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     _seen: int = 0
@@ -98,11 +101,12 @@ class Watch:
 
     def _read(self, history: Sequence[Message], tools: ToolRegistry) -> None:
         """Take in what the history has grown by."""
-        for message in history[self._seen :]:
+        for at, message in enumerate(history[self._seen :], self._seen):
             for part in message.parts:
                 match part:
                     case Text(text) if message.role == "user":
-                        self._read_prompt(text)
+                        if at not in self.ours and not text.startswith(NOT_TAKEN):
+                            self._read_prompt(text)
                     case Text(_, citations):
                         # What the service's own search has found is not shown to us, but for what its model cites.
                         found = "\n".join(f"{c.url}\n{c.title}\n{c.cited_text}" for c in citations)
@@ -123,11 +127,13 @@ class Watch:
     def _read_output(self, output: ToolOutput, tools: ToolRegistry) -> None:
         found = [(piece.text, piece.source) for piece in pieces(output.text) if piece.source is not None]
         marked = output.name in tools and tools.get(output.name).options.untrusted
-        # From before the tool was marked; or a failure, in which a page may have had its say.
-        if not found and marked and not output.text.startswith(f"`{output.name}` was not run"):
-            found.append((output.text, output.name))
+        # From before the tool was marked; or a failure, in which a page may have had its say. Of nothing nobody is the
+        # author: what stands beside it are the tool's words, and the model's query in them.
+        text = output.text
+        if not found and marked and not text.startswith((f"`{output.name}` was not run", "[]\n\n", "{}\n\n")):
+            found.append((text, output.name))
         if found or marked:
-            found += [(text, output.name) for one in output.media if isinstance(one, File) and (text := _words(one))]
+            found += [(words, output.name) for one in output.media if isinstance(one, File) and (words := _words(one))]
         self._untrusted += found
 
 
@@ -139,9 +145,9 @@ def reason(spans: Sequence[UntrustedSpan]) -> str:
 
 def _words(file: File) -> str:
     """What a text file says, which the model reads as words."""
-    if file.data is None or not file.media_type.startswith("text/"):
-        return ""
-    return file.data.decode("utf-8", "replace")
+    if file.data is not None and file.media_type.startswith("text/"):
+        return file.data.decode("utf-8", "replace")
+    return file.text or ""
 
 
 def gives_untrusted(tools: Iterable[Tool[..., Any]], depth: int = 0) -> bool:

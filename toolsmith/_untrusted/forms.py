@@ -35,7 +35,9 @@ _UNSEEN = re.compile(
     "\uffa0\U000e0000-\U000e0fff]"
 )
 _TAGS = re.compile("[\U000e0020-\U000e007e]+")
-_ESCAPES = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})|\\u\{([0-9a-fA-F]{1,6})\}")
+_ESCAPES = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})|\\u\{([0-9a-fA-F]{1,6})\}|\\[nrtbf]")
+_QUOTED = re.compile(r"(?:=[0-9A-F]{2})+")
+_ELEMENT = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _AT = re.compile(r"\s{0,2}[\[({<]\s{0,2}at\s{0,2}[\])}>]\s{0,2}", re.IGNORECASE)
 _DOT = re.compile(r"\s{0,2}[\[({<]\s{0,2}(?:dot|\.)\s{0,2}[\])}>]\s{0,2}", re.IGNORECASE)
 
@@ -77,8 +79,9 @@ def unscrambled(text: str) -> str:
 def decoded(text: str, depth: int = 2) -> list[str]:
     """What a text says besides, to one who decodes it or parts of it.
 
-    "[at]" and "[dot]", HTML entities, percent-encoding, \\u escapes, Unicode's tag characters, base64, base32,
-    hexadecimal and decimal codes; those within one another down to `depth`.
+    "[at]" and "[dot]", HTML entities, percent-encoding, quoted-printable, \\u escapes and JSON's others, Unicode's tag
+    characters, base64, base32, hexadecimal and decimal codes, HTML without its tags; those within one another down
+    to `depth`.
     """
     found: list[str] = []
     plain = text
@@ -86,6 +89,8 @@ def decoded(text: str, depth: int = 2) -> list[str]:
         found += _coded(plain)
         plain = _rewritten(plain)
         found.append(plain)
+        if "<" in plain:
+            found.append(_ELEMENT.sub("", plain))
         if not text.isascii() and _TAGS.search(plain):
             found.append("".join(chr(ord(c) - 0xE0000) for run in _TAGS.findall(plain) for c in run))
     if depth > 1:
@@ -101,7 +106,10 @@ def _rewritten(text: str) -> str:
     if "%" in text:
         text = unquote(text, errors="replace")
     if "\\" in text:
-        text = _ESCAPES.sub(lambda m: _character(int(m[1] or m[2] or m[3], 16)), text)
+        # "\n" and its like are JSON's line breaks and tabs: taken for letters, they would tear a span in two.
+        text = _ESCAPES.sub(lambda m: _character(int(m[1] or m[2] or m[3] or "20", 16)), text)
+    if "=" in text:
+        text = _QUOTED.sub(lambda m: bytes.fromhex(m[0].replace("=", "")).decode("utf-8", "replace"), text)
     return text
 
 
