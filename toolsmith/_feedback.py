@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _TOOLS_SHOWN: Final = 24
 NOTHING: Final = "Done. There is no result to show."
 NOT_TAKEN: Final = "Your answer was not taken"
-"""Begins what a model is told of a answer that does not fit; it stands in the user's role and quotes the model."""
+"""Begins what a model is told of an answer that does not fit; it stands in the user's role and quotes the model."""
 
 HINTS: Final[Mapping[Hint, str]] = {
     "": "",
