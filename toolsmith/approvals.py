@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from toolsmith._run.steps import Decision
     from toolsmith._untrusted.spans import UntrustedSpan
     from toolsmith.dialects import Offered
+    from toolsmith.messages import ToolCall
 
 VERSION = 1
 """Of the JSON that `Pending.dump` gives."""
@@ -256,10 +257,25 @@ def waits(job: Job, call: PendingCall) -> bool:
 
 def shown(job: Job, offered: Offered | None) -> PendingCall:
     """The call as a person is shown it: by the tool's own parameters, whatever form the service made of them."""
-    arguments: Any = json.loads(job.call.arguments or "{}")
+    from toolsmith._arguments.jsontext import accepted
+
+    arguments = accepted(job.call.arguments)
     if offered is not None and not offered.exact:
         arguments = offered.decode(arguments)
     return PendingCall(job.call.id, job.tool.name, cast("dict[str, Any]", arguments))
+
+
+def neutral(call: ToolCall, shown: PendingCall) -> str:
+    """The arguments of a call that waited, as JSON of the tool's own schema, whatever form a service made of them.
+
+    That service may not be the one that is asked now. What a person has seen is what is run; the model's own text
+    stands where it says the same, since it may have more digits than a float.
+    """
+    from toolsmith._arguments.jsontext import accepted, written
+
+    if accepted(call.arguments) == shown.arguments:
+        return call.arguments
+    return written(dict(shown.arguments), exact=True).decode()
 
 
 def decide(approve: Approve | None, calls: Sequence[PendingCall], timeout: float | None = None) -> list[Decision]:

@@ -152,6 +152,14 @@ def parse(text: str | bytes) -> Parsed | Broken:
     return Parsed(value, numbers.exact, numbers.infinite, repairs)
 
 
+def accepted(text: str) -> Any:
+    """The arguments of a call that the door let in, as data: what it forgives a text is forgiven here too."""
+    parsed = parse(text)
+    if isinstance(parsed, Parsed) and isinstance(parsed.value, str):
+        parsed = parse(parsed.value)
+    return parsed.value if isinstance(parsed, Parsed) else {}
+
+
 class _Seen:
     """Collects on the way what the standard parser lets pass."""
 

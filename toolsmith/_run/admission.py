@@ -166,9 +166,18 @@ def _left(talk: Conversation, left: Left, tool: Tool[..., Any] | None) -> str:
     return say.left_of_tools(tools, left.left, left.limit, shared=left.shared)
 
 
-def prepare(talk: Conversation, turn: Turn, index: int, call: ToolCall, tool: Tool[..., Any]) -> Job | None:
-    """The job for a call, if its arguments are what the tool takes; else the call is refused."""
-    checked = tool.check(call.arguments, talk.offered.get(tool.name), feedback=talk.feedback)
+def prepare(
+    talk: Conversation, turn: Turn, index: int, call: ToolCall, tool: Tool[..., Any], neutral: str | None = None
+) -> Job | None:
+    """The job for a call, if its arguments are what the tool takes; else the call is refused.
+
+    Args:
+        neutral: the arguments by the tool's own schema, where they are known in that form.
+    """
+    if neutral is None:
+        checked = tool.check(call.arguments, talk.offered.get(tool.name), feedback=talk.feedback)
+    else:
+        checked = tool.check(neutral, feedback=talk.feedback)
     if checked.error is not None:
         error, exception = checked.error, checked.exception
         if exception is not None and talk.expose_errors:

@@ -1,0 +1,153 @@
+"""Going on after a person has decided: what is run is what the person saw, whatever form a service made of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from wire import Wire
+
+from toolsmith import Agent, Message, Pending, RunResult, Tool, ToolOutput, tool
+from toolsmith.testing import ScriptedModel, call, raw_call, say
+
+
+@dataclass
+class Item:
+    sku: str
+    quantity: int = 1
+    tags: tuple[str, int] | None = None
+
+
+Seen = list[tuple[Any, ...]]
+
+
+def _order(seen: Seen, *, strict: bool | None) -> Tool[..., Any]:
+    @tool(requires_approval=True, strict=strict)
+    def order(
+        to: str,
+        place: tuple[int, str],
+        items: list[Item],
+        euros: int = 5,
+        labels: dict[str, int] | None = None,
+        sizes: Mapping[str, Item] | None = None,
+    ) -> str:
+        """Order something."""
+        seen.append((to, place, items, euros, labels, sizes))
+        return f"ordered for {to}"
+
+    return order
+
+
+FEW = {"to": "Ada", "place": [1, "Oslo"], "items": [{"sku": "a"}]}
+MANY = {
+    "to": "Ada",
+    "place": [2, "Rome"],
+    "items": [{"sku": "a", "quantity": 2, "tags": ["x", 3]}, {"sku": "b"}],
+    "euros": 7,
+    "labels": {"a": 1, "b": 2},
+    "sizes": {"big": {"sku": "c"}},
+}
+
+
+def _outputs(messages: list[Message]) -> list[str]:
+    return [p.text for m in messages if m.role == "tool" for p in m.parts if isinstance(p, ToolOutput)]
+
+
+def _resume(wire: Wire, agent: Agent, waiting: Any, **decided: Any) -> RunResult[str]:
+    if wire.driver.startswith("sync"):
+        return agent.resume_sync(waiting, **decided)
+    return asyncio.run(agent.resume(waiting, **decided))
+
+
+@pytest.mark.parametrize("strict", [None, False], ids=["strict", "loose"])
+@pytest.mark.parametrize("dumped", [False, True], ids=["kept", "dumped"])
+def test_what_a_person_has_seen_is_what_is_run(wire: Wire, strict: bool | None, dumped: bool) -> None:
+    """A strict form sends null for what is left out, and pairs for a mapping; `resume` reads them as the run does."""
+    directly: Seen = []
+    resumed: Seen = []
+    script = [[call("order", FEW), call("order", MANY)], say("done")]
+    agent = Agent(wire.provider(wire.model(*script)), tools=[_order(directly, strict=strict)], approve=lambda _: True)
+    assert wire.run(agent, "go").output == "done"
+
+    agent = Agent(wire.provider(wire.model(*script)), tools=[_order(resumed, strict=strict)])
+    waiting = wire.run(agent, "go").pending
+    assert waiting is not None
+    assert [c.arguments.get("labels") for c in waiting.calls] == [None, MANY["labels"]]
+    if dumped:
+        waiting = Pending.load(waiting.dump())
+        agent = Agent(wire.provider(wire.model(say("done"))), tools=[_order(resumed, strict=strict)])
+    result = _resume(wire, agent, waiting, approve=True)
+    assert _outputs(result.messages) == ["ordered for Ada", "ordered for Ada"]
+    assert len(directly) == 2
+    assert sorted(resumed, key=str) == sorted(directly, key=str)
+
+
+@pytest.mark.parametrize("strict", [None, False], ids=["strict", "loose"])
+def test_another_service_goes_on(wire: Wire, strict: bool | None) -> None:
+    """The form is that of the service which was asked before; the one that goes on may have another."""
+    for other in wire.others:
+        seen: Seen = []
+        first = Agent(wire.provider(wire.model(call("order", MANY))), tools=[_order(seen, strict=strict)])
+        waiting = wire.run(first, "go").pending
+        assert waiting is not None
+        second = Agent(wire.provider(wire.model(say("done")), other), tools=[_order(seen, strict=strict)])
+        assert _resume(wire, second, waiting, approve=True).output == "done"
+        assert [one[4] for one in seen] == [{"a": 1, "b": 2}]
+
+
+def test_the_model_reads_that_it_was_denied(wire: Wire) -> None:
+    """And nothing about arguments, though the tool may have others by now."""
+    agent = Agent(wire.provider(wire.model(call("order", FEW))), tools=[_order([], strict=None)])
+    waiting = wire.run(agent, "go").pending
+    assert waiting is not None
+
+    @tool(requires_approval=True)
+    def order(place: tuple[int, str]) -> None:
+        """Order something."""
+
+    for tools in ([_order([], strict=None)], [order]):
+        agent = Agent(wire.provider(wire.model(say("done"))), tools=tools)
+        result = _resume(wire, agent, waiting, deny={waiting.calls[0].id: "too much"})
+        (told,) = _outputs(result.messages)
+        assert told.startswith("`order` was not run: the user did not allow it. Their reason: too much")
+
+
+@pytest.mark.parametrize(
+    "text", ['"{\\"to\\": \\"Ada\\"}"', '```json\n{"to": "Ada"}\n```'], ids=["encoded twice", "in a fence"]
+)
+def test_what_is_forgiven_in_a_text_is_shown_to_a_person_and_run(text: str) -> None:
+    """Arguments that the door mends must not end the run when somebody is to look at them."""
+    seen: list[str] = []
+
+    @tool(requires_approval=True, strict=False)
+    def pay(to: str) -> None:
+        """Pay."""
+        seen.append(to)
+
+    agent = Agent(ScriptedModel([raw_call("pay", text), say("done")]).provider("openai"), tools=[pay])
+    waiting = agent.run_sync("go").pending
+    assert waiting is not None
+    assert waiting.calls[0].arguments == {"to": "Ada"}
+    assert agent.resume_sync(waiting, approve=True).output == "done"
+    assert seen == ["Ada"]
+
+
+def test_no_digit_of_an_amount_is_lost() -> None:
+    """A person's word costs no precision."""
+    seen: list[Decimal] = []
+
+    @tool(requires_approval=True, strict=False)
+    def pay(euros: Decimal) -> None:
+        """Pay."""
+        seen.append(euros)
+
+    model = ScriptedModel([raw_call("pay", '{"euros": "12345678901234567.89"}'), say("done")])
+    agent = Agent(model.provider("openai"), tools=[pay])
+    waiting = agent.run_sync("go").pending
+    assert waiting is not None
+    agent.resume_sync(Pending.load(waiting.dump()), approve=True)
+    assert seen == [Decimal("12345678901234567.89")]
