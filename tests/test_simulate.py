@@ -13,6 +13,8 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import date, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -87,6 +89,44 @@ def test_every_text_of_the_examples_passes() -> None:
         for provider in ("anthropic", "openai"):
             found = simulate(one, provider=provider)
             assert found.ok, f"{place}: {found}"
+
+
+@pytest.mark.parametrize(("provider", "strict"), FORMS)
+def test_every_text_about_a_type_of_the_docs_passes(
+    provider: ProviderName | None, strict: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """docs/simulate.md says that all of the framework's own texts pass: here for each annotation of docs/types.md."""
+    monkeypatch.setattr(sys, "path", [str(EXAMPLES.parent / "docs"), *sys.path])
+    types: Any = importlib.import_module("_types")
+    more = ('Decimal = Decimal("0")', "Decimal | None = None", "date | None = None", "Annotated[Decimal, Field(le=10)]")
+    for annotation in (*(a for rows in types.SECTIONS.values() for a in rows), *more):
+        names: dict[str, Any] = dict(types._NAMES)
+        exec(f"def f(x: {annotation}):\n    'Do it.'", names)
+        with suppress(DefinitionError):  # no strict form
+            found = simulate(Tool(names["f"]), provider=provider, strict=strict)
+            assert not found.failed, f"{annotation}: {found}"
+
+
+@pytest.mark.parametrize(
+    ("annotation", "mistake"),
+    [
+        (date | None, "date-format"),
+        (timedelta | None, "date-format"),
+        (Decimal, "quoted-number"),
+        (Decimal, "empty-string"),
+        (Decimal | None, "empty-string"),
+    ],
+)
+def test_optional_dates_and_decimals_are_got_wrong_too(annotation: Any, mistake: str) -> None:
+    """A type that is one of several alternatives is no reason to leave a mistake out."""
+
+    def f(x: Any = None) -> None:
+        raise simulated_tools.Called
+
+    f.__annotations__["x"] = annotation
+    found = simulate(Tool(f, description="Do it."))
+    assert found.ok, found
+    assert mistake in {a.mistake for a in found.answers if a.outcome == "told"}
 
 
 @pytest.mark.filterwarnings("ignore::toolsmith.DefinitionWarning")

@@ -75,6 +75,7 @@ _UNSAID: Mapping[str, Schema] = {
     "fraction_parsing": {"type": "string", "format": "fraction"},
     "complex_str_parsing": {"type": "string", "format": "complex"},
 }
+_DECIMAL: Mapping[str, Any] = {"type": "number", "format": "decimal"}
 _BOUNDS = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"}
 # A nested ValidationError brings its own decoration along.
 _DECORATION = re.compile(r"\s*For further information visit \S+|\s*\[type=\w+, input_value=.*?, input_type=\w+\]")
@@ -151,14 +152,14 @@ def _of_decimal(one: Any) -> Schema | None:
         case "finite_number" if spelled:
             return _UNSAID["decimal_parsing"]
         case "decimal_max_digits":
-            return {"type": "number", "maxDigits": limits["max_digits"]}
+            return {**_DECIMAL, "maxDigits": limits["max_digits"]}
         case "decimal_max_places":
-            return {"type": "number", "maxPlaces": limits["decimal_places"]}
+            return {**_DECIMAL, "maxPlaces": limits["decimal_places"]}
         case "decimal_whole_digits":
-            return {"type": "number", "maxWholeDigits": limits["whole_digits"]}
+            return {**_DECIMAL, "maxWholeDigits": limits["whole_digits"]}
         case "greater_than" | "greater_than_equal" | "less_than" | "less_than_equal" if spelled:
             bounds = {_BOUNDS[k]: float(v) for k, v in limits.items() if k in _BOUNDS}
-            return {"type": "number", **bounds}
+            return {**_DECIMAL, **bounds}
         case _:
             return None
 

@@ -243,6 +243,13 @@ class NeutralSchema(GenerateJsonSchema):
         self.doubts.always = True
         return made
 
+    def decimal_schema(self, schema: core_schema.DecimalSchema) -> Json:
+        made = super().decimal_schema(schema)
+        for branch in made.get("anyOf", ()):
+            if branch.get("type") == "string":
+                branch["format"] = "decimal"  # not any text
+        return made
+
     def complex_schema(self, schema: core_schema.ComplexSchema) -> Json:
         self.doubts.always = True
         return {"type": "string", "pattern": _COMPLEX}

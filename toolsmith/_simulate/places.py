@@ -184,7 +184,8 @@ class Case:
         for kind in place.types:
             match kind:
                 case "string":
-                    words += ["a string", *(FORMATS[f] for f in self._formats(place.node) if f in FORMATS)]
+                    words += ["a string", *(FORMATS[f] for f in self.formats(place.node) if f in FORMATS)]
+                    words += ["a decimal number"] if self.decimal(place) else []
                 case "integer":
                     words.append("whole number" if "number" not in place.types else "a number")
                 case "number":
@@ -207,7 +208,12 @@ class Case:
                 for branch in (*list_of(part.get("anyOf")), *list_of(part.get("oneOf"))):
                     yield from self._listed(branch)
 
-    def _formats(self, node: Schema) -> Iterator[str]:
+    def decimal(self, place: Place) -> bool:
+        """Whether a decimal number may stand at a place, as a number or as the string that spells it."""
+        return "decimal" in self.formats(place.node)
+
+    def formats(self, node: Schema) -> Iterator[str]:
+        """The formats of a schema and of its alternatives."""
         for part in self.shapes.parts(node):
             if isinstance(part, Mapping):
                 form = str(part.get("format", ""))
@@ -215,7 +221,7 @@ class Case:
                 if part.get("contentMediaType") == "application/json":
                     yield "json-string"
                 for branch in (*list_of(part.get("anyOf")), *list_of(part.get("oneOf"))):
-                    yield from self._formats(branch)
+                    yield from self.formats(branch)
 
 
 def shown(value: Any) -> str:

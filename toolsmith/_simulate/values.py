@@ -80,7 +80,8 @@ def out_of_range(case: Case) -> Iterator[Slip]:
 def empty_string(case: Case) -> Iterator[Slip]:
     """Nothing at all for each string that is free."""
     for place in case.places[:_MOST]:
-        if "string" in place.types and place.closed is None and isinstance(place.value, str):
+        free = isinstance(place.value, str) or case.decimal(place)
+        if "string" in place.types and place.closed is None and free:
             advice = f"`{place.name}` may be empty: Field(min_length=1) would catch it, where empty makes no sense"
             yield _changed(case, place, "", advice=advice)
 
@@ -108,11 +109,15 @@ def _numbers(case: Case) -> Iterator[Place]:
 
 
 def quoted_number(case: Case) -> Iterator[Slip]:
-    """Each number in quotes, alone and with a word."""
+    """Each number in quotes, alone and with a word; a decimal number with a word only, as quotes are right there."""
     for place in _numbers(case):
         if "string" not in place.types:
             yield _changed(case, place, _shown(place.value), wants=(*case.accepted(place), _shown(place.value)))
+        if "string" not in place.types or case.decimal(place):
             yield _changed(case, place, f"about {_shown(place.value)}")
+    for place in case.places[:_MOST]:
+        if isinstance(place.value, str) and place.facts.get("format") is None and case.decimal(place):
+            yield _changed(case, place, f"about {place.value}")
 
 
 def fraction(case: Case) -> Iterator[Slip]:
@@ -133,8 +138,9 @@ def quoted_boolean(case: Case) -> Iterator[Slip]:
 def date_format(case: Case) -> Iterator[Slip]:
     """Each date, time and duration as people write it."""
     for place in case.places[:_MOST]:
-        for sent in _OWN_WAYS.get(str(place.facts.get("format", "")), ()):
-            yield _changed(case, place, sent)
+        for form in dict.fromkeys(case.formats(place.node)) if place.closed is None else ():
+            for sent in _OWN_WAYS.get(form, ()):
+                yield _changed(case, place, sent)
 
 
 def deep_inside(case: Case) -> Iterator[Slip]:

@@ -13,6 +13,7 @@ from toolsmith._arguments.jsontext import Exact
 from toolsmith._arguments.problems import ABSENT, Broken, Path, Problem, Repair, Schema
 from toolsmith._arguments.repair import spelled
 from toolsmith._arguments.shapes import ALL_TYPES, Shapes, closed_set, dict_of, json_type, list_of, number_of
+from toolsmith._wording.numbers import decimal, number, one_decimal
 
 MAX_TEXT: Final = 2_000
 """Characters of a text about arguments."""
@@ -122,9 +123,11 @@ class Wording:
             return _ANYTHING
         each: list[str] = []
         if "number" in types:
-            each.append(self._number("a number", facts))
+            exact = facts.get("format") == "decimal"
+            example = self.formats.get("decimal", "")
+            each.append(decimal(example, facts, self.counted) if exact else number("a number", facts, self.counted))
         elif "integer" in types:
-            each.append(self._number("a whole number", facts))
+            each.append(number("a whole number", facts, self.counted))
         if "string" in types:
             each.append(self._string(facts))
         if "boolean" in types:
@@ -149,32 +152,12 @@ class Wording:
         return f"one of {', '.join(shown)}" if len(shown) > 2 else " or ".join(shown)
 
     def _either(self, shapes: Shapes, branches: Sequence[Any], depth: int) -> str:
+        branches = one_decimal(branches)
         each = list(dict.fromkeys(self.expected(shapes, b, depth + 1) for b in branches))
         each.sort(key=lambda words: words == "null")
         if len(each) > 4:
             each = [*each[:4], f"one of {len(each) - 4} other shapes"]
         return (", or " if any(" and " in words or ", " in words for words in each) else " or ").join(each)
-
-    def _number(self, noun: str, facts: Mapping[str, Any]) -> str:
-        low, high = _bound(facts.get("minimum")), _bound(facts.get("maximum"))
-        above, below = _bound(facts.get("exclusiveMinimum")), _bound(facts.get("exclusiveMaximum"))
-        if facts.get("exclusiveMinimum") is True:  # draft 4
-            low, above = None, low
-        if facts.get("exclusiveMaximum") is True:
-            high, below = None, high
-        if low is not None and high is not None:
-            noun += f" from {low} to {high}"
-        elif low is not None or high is not None:
-            noun += f" of at least {low}" if low is not None else f" of at most {high}"
-        limits = [f"greater than {above}"] if above is not None else []
-        limits += [f"less than {below}"] if below is not None else []
-        noun += f" {' and '.join(limits)}" if limits else ""
-        for word, kind in (("maxDigits", "digit"), ("maxPlaces", "decimal place"), ("maxWholeDigits", "digit")):
-            if (most := number_of(facts.get(word))) is not None:
-                before = " before the point" if word == "maxWholeDigits" else ""
-                noun += f" of at most {self.counted(most, kind)}{before}"
-        multiple = _bound(facts.get("multipleOf"))
-        return noun if multiple is None else f"{noun} that is a multiple of {multiple}"
 
     def _string(self, facts: Mapping[str, Any]) -> str:
         form = facts.get("format")
@@ -342,12 +325,6 @@ def shortened(text: object, most: int) -> str:
 def _middle(text: str, most: int) -> str:
     half = most // 2 - 2
     return text if len(text) <= most else f"{text[:half]}...{text[-half:]}"
-
-
-def _bound(value: object) -> int | float | None:
-    """A bound as it is said: 1000, not 1000.0."""
-    number = number_of(value)
-    return int(number) if isinstance(number, float) and number.is_integer() and abs(number) < 1e15 else number
 
 
 def _is_node(value: object) -> bool:
