@@ -151,3 +151,62 @@ def test_no_digit_of_an_amount_is_lost() -> None:
     assert waiting is not None
     agent.resume_sync(Pending.load(waiting.dump()), approve=True)
     assert seen == [Decimal("12345678901234567.89")]
+
+
+def _two(log: list[str]) -> list[Tool[..., Any]]:
+    @tool(requires_approval=True)
+    def pay(to: str) -> str:
+        """Pay."""
+        log.append(to)
+        return f"paid {to}"
+
+    @tool
+    def balance(account: str = "main") -> int:
+        """Look up a balance."""
+        return 1000
+
+    return [pay, balance]
+
+
+BOTH = [call("balance"), call("pay", to="a"), call("pay", to="b")]
+NOT_YET = "`pay` was not run: the user has not allowed it yet. Call it again only if it is still wanted."
+
+
+def test_going_on_without_a_decision_tells_the_truth(wire: Wire) -> None:
+    """What has run keeps its answer; what waits was not run, and that is known."""
+    log: list[str] = []
+    model = wire.model(BOTH, say("as you like"), say("paid"))
+    agent = Agent(wire.provider(model), tools=_two(log))
+    waiting = wire.run(agent, "go")
+    assert _outputs(waiting.messages) == ["1000", NOT_YET, NOT_YET]
+    assert waiting.new_messages == waiting.messages
+    other = wire.run(agent, "Never mind", history=waiting.messages)
+    assert other.messages[: len(waiting.messages)] == waiting.messages
+
+    half = _resume(wire, agent, waiting, approve=[waiting.pending.calls[0].id] if waiting.pending else ())
+    assert _outputs(half.messages) == ["1000", "paid a", NOT_YET]
+    final = _resume(wire, agent, half, approve=True)
+    assert _outputs(final.messages) == ["1000", "paid a", "paid b"]
+    assert log == ["a", "b"]
+
+
+def test_the_new_messages_of_a_run_and_of_its_end_make_one_history(wire: Wire) -> None:
+    """Who appends what is new to what is stored has two answers to a call, of which the later one counts."""
+    model = wire.model(BOTH, say("paid"), say("bye"))
+    agent = Agent(wire.provider(model), tools=_two([]))
+    waiting = wire.run(agent, "go")
+    final = _resume(wire, agent, waiting, approve=True)
+    stored = [*waiting.new_messages, *final.new_messages]
+    after = wire.run(agent, "thanks", history=stored)
+    assert _outputs(after.messages) == ["1000", "paid a", "paid b"]
+
+
+def test_answers_that_come_one_by_one_are_all_kept() -> None:
+    """A history from elsewhere may have a message for each answer."""
+    agent = Agent(
+        ScriptedModel([BOTH, say("paid"), say("bye")]).provider("openai"), tools=_two([]), approve=lambda _: True
+    )
+    messages = agent.run_sync("go").messages
+    split = [Message("tool", (p,)) for p in messages[2].parts]
+    after = agent.run_sync("thanks", message_history=[*messages[:2], *split, *messages[3:]])
+    assert _outputs(after.messages) == ["1000", "paid a", "paid b"]

@@ -213,8 +213,9 @@ def _mapping(data: Any, where: str) -> Mapping[str, Any]:
 def mend(messages: Sequence[Message], lost: Callable[[str], str]) -> tuple[list[Message], list[str]]:
     """A history in which each call is followed by its one answer, as every service demands; and what had to be done.
 
-    A call without an answer gets one that says so; an answer without a call is left out, and so are calls and answers
-    in messages where they cannot stand. Of what stands there twice the second gets ids of its own. A history that is in
+    A call without an answer gets one that says so; where answers follow answers the later ones stand, as after a run
+    that waited for a person (`RunResult.new_messages` of both); an answer without a call is left out, and so are calls
+    and answers in messages where they cannot stand. Of what stands there twice the second gets ids of its own. A history that is in
     order comes back as it is: nothing that was sent before may change.
 
     Args:
@@ -263,6 +264,8 @@ class _Mending:
         if in_order and (message is None or (calls and len(given) == len(message.parts))):
             self.messages += () if message is None else (message,)
             return
+        if not calls and given and self.messages and self.messages[-1].role == "tool":
+            given = self._later(index, given)
         outputs: list[ToolOutput] = []
         for call, call_id in calls:
             match = next((o for o in given if o.call_id == call_id), None)
@@ -275,6 +278,16 @@ class _Mending:
         self.notes += [f"messages[{index}]: an answer to the unknown call {o.call_id!r} was left out." for o in given]
         if outputs:
             self.messages.append(Message("tool", tuple(outputs)))
+
+    def _later(self, index: int, given: list[ToolOutput]) -> list[ToolOutput]:
+        """Answers that follow answers: what stood for them before gives way. The ones that answer nothing."""
+        before = self.messages[-1]
+        later = {o.call_id: o for o in given}
+        parts = tuple(later.pop(p.call_id, p) if isinstance(p, ToolOutput) else p for p in before.parts)
+        if len(later) < len(given):
+            self.messages[-1] = replace(before, parts=parts)
+            self.notes.append(f"messages[{index}]: answers that came later took the place of earlier ones.")
+        return [o for o in given if later.get(o.call_id) is o]
 
     def _placed(self, index: int, message: Message) -> Message:
         """A message without the calls and answers that its role does not have; some services refuse them there."""

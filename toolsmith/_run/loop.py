@@ -315,6 +315,7 @@ class Conversation:
             return None
         answers = approvals.answered(turn.records)
         pending = Pending.of(tuple(calls), self.history, answers, self.budget, self.breaker, self.allowed, self.pages)
+        self.history.append(turn.so_far())  # for those who go on without it
         return self._without_value("", "approval", "", pending)
 
     # ---- limits

@@ -74,7 +74,8 @@ class RunResult(Generic[OutputT]):
         output: the model's answer; a typed one is None where the run ended without it.
         stop_reason: why the run ended; "end" is the model's own wish, "turn_limit" and "call_limit" mean that it
             answered with what it had.
-        messages: the whole history, to go on from with `agent.run(prompt, message_history=result.messages)`.
+        messages: the whole history, to go on from with `agent.run(prompt, message_history=result.messages)`. Calls that
+            wait for a person are answered in it with the word that they were not run; `pending.messages` ends before.
         new_messages: the part of it that this run added.
         tool_calls: every call, with what the model was told and how long it took, in the model's order.
         usage: tokens and requests of this run.

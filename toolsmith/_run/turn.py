@@ -280,6 +280,17 @@ class Turn:
         if self.emit is not None:
             self.emit(TurnEnded(self.number, self.reply))
 
+    def so_far(self) -> Message:
+        """The answers while calls wait for a person: of those it says that they do."""
+        word = self.feedback.not_yet_allowed
+        return Message(
+            "tool",
+            tuple(
+                self._output(self.records[i]) if i in self.records else ToolOutput(c.id, c.name, word(c.name), True)
+                for i, c in enumerate(self.calls)
+            ),
+        )
+
     def _output(self, record: ToolRecord) -> ToolOutput:
         call, result = record.call, record.result
         if not result.success:

@@ -87,6 +87,12 @@ class RunWording(Wording):
                 return self.counted(ceil(seconds / size), noun)
         return self.counted(max(ceil(seconds), 1), "second")
 
+    # ---- not allowed yet
+
+    def not_yet_allowed(self, tool: str) -> str:
+        """The run has ended while the call waits for a person; for those who go on from its history without them."""
+        return f"`{tool}` was not run: the user has not allowed it yet. Call it again only if it is still wanted."
+
     # ---- what is left
 
     def left_of_tools(self, tools: Sequence[str], left: int, limit: int, *, shared: bool = False) -> str:
