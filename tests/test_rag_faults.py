@@ -329,3 +329,39 @@ def test_hostile_pages_end(tmp_path: Path, html: str) -> None:
         account = rag.add(tmp_path / "page.html")
         assert not account.failed
         assert rag.search("needle")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_links_in_circles(tmp_path: Path) -> None:
+    """A link to itself is a bad file and hurts no other; links between folders are not followed, by patterns either."""
+    folder = tmp_path / "docs"
+    (folder / "inner" / ".hidden").mkdir(parents=True)
+    (folder / "inner" / "a.md").write_text("Alpha is here.")
+    (folder / "inner" / ".hidden" / "b.md").write_text("Hidden.")
+    (folder / "b.md").write_text("Beta is here.")
+    (folder / "self.md").symlink_to("self.md")
+    (folder / "one").symlink_to(".")
+    (folder / "two").symlink_to(".")
+    (folder / "inner" / "up").symlink_to("..")
+    with RAG(path=":memory:", embeddings=False) as rag:
+        account = rag.add(folder)
+        assert [Path(s).name for s in account.added] == ["b.md", "a.md"]
+        assert [Path(f.source).name for f in account.failed] == ["self.md"]
+        account = rag.add(f"{folder}/**/*.md")
+        assert [Path(s).name for s in account.unchanged] == ["b.md", "a.md"]
+        assert rag.add(f"{tmp_path}/d*/**").unchanged == account.unchanged
+        assert rag.add(f"{folder}/**/inner/*.md").unchanged == account.unchanged[1:]
+        assert rag.add(f"{folder}/*.md").unchanged == account.unchanged[:1]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are text elsewhere")
+def test_names_that_are_no_text(tmp_path: Path) -> None:
+    """Two files whose names are no UTF-8 are two documents, and can be taken away."""
+    paths = [tmp_path / os.fsdecode(name) for name in (b"bad\xff.md", b"bad\xfe.md")]
+    for number, path in enumerate(paths):
+        path.write_text(f"Text number {number}.")
+    with RAG(path=":memory:", embeddings=False) as rag:
+        assert len(rag.add(tmp_path).added) == 2
+        assert len(rag.add(tmp_path, remove_missing=True).unchanged) == 2
+        assert len(rag.remove(paths)) == 2
+        assert rag.sources() == []

@@ -22,6 +22,7 @@ from toolsmith.rag._adding import Adding
 from toolsmith.rag._backend import DEPTH, Backend, Query, reranked
 from toolsmith.rag._chunks import TARGET
 from toolsmith.rag._reading import MAX_BYTES, MAX_CHARACTERS, MAX_SECONDS, Bounds
+from toolsmith.rag._sources import source_name
 from toolsmith.rag._where import conditions
 from toolsmith.rag._words import snippet, words
 from toolsmith.rag.documents import Account, Document, Failure, Hit, Position, Progress, Stats
@@ -172,7 +173,7 @@ class RAG:
     def remove(self, sources: str | PathLike[str] | Iterable[str | PathLike[str]]) -> list[str]:
         """Take documents away, by their sources as `sources()` names them; gives those that were there."""
         names = [sources] if isinstance(sources, str | PathLike) else list(sources)
-        removed = self._backend.remove(self.bucket, [os.fspath(name) for name in names])
+        removed = self._backend.remove(self.bucket, [source_name(os.fspath(name)) for name in names])
         if removed:
             self._backend.drop_unused_vectors()
         return removed

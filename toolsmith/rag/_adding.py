@@ -15,7 +15,7 @@ from toolsmith.rag import _readers
 from toolsmith.rag._backend import Backend, Passage, Source
 from toolsmith.rag._chunks import chunks
 from toolsmith.rag._reading import Bounds, Reading, Unreadable
-from toolsmith.rag._sources import UNNAMED, FileSource, Item, checked_metadata, clean, items
+from toolsmith.rag._sources import UNNAMED, FileSource, Item, checked_metadata, clean, items, source_name
 from toolsmith.rag.documents import Account, Document, Failure, Progress
 from toolsmith.rag.embeddings import Embeddings, unit
 
@@ -113,7 +113,7 @@ class Adding:
                 case FileSource():
                     source = item.name
                     self._file(item, shared)
-            named.add(clean(source))
+            named.add(source_name(source))
             tell(Progress(done, total, source))
         self._write()
         return named, all_there
@@ -124,7 +124,9 @@ class Adding:
             self._tally.failed.append(Failure(document.source, "there is no text in it"))
             return
         metadata = checked_metadata({**shared, **document.metadata}, document.source)
-        source = Source(clean(document.source), self._digest(text.encode("utf-8", "replace"), metadata, document.title))
+        source = Source(
+            source_name(document.source), self._digest(text.encode("utf-8", "replace"), metadata, document.title)
+        )
         source = Source(source.name, source.digest, clean(document.title)[:_MAX_TITLE], metadata)
         if not self._known(source):
             self._put(source, _readers.of_text(text, self._bounds, title=source.title))
@@ -132,14 +134,14 @@ class Adding:
     def _file(self, file: FileSource, metadata: Mapping[str, Any]) -> None:
         try:
             data = _readers.load(file.path, self._bounds)
-            source = Source(clean(file.name), self._digest(data, metadata), "", metadata)
+            source = Source(file.name, self._digest(data, metadata), "", metadata)
             if self._known(source):
                 return
             reading = _readers.read(file.path, data, self._bounds)
         except (Unreadable, ConfigError) as error:
-            self._tally.failed.append(Failure(clean(file.name), str(error)))
+            self._tally.failed.append(Failure(file.name, str(error)))
         except MemoryError:
-            self._tally.failed.append(Failure(clean(file.name), "it takes more memory than there is"))
+            self._tally.failed.append(Failure(file.name, "it takes more memory than there is"))
         else:
             title = clean(" ".join(reading.title.split()))[:_MAX_TITLE]
             self._put(Source(source.name, source.digest, title, metadata), reading)

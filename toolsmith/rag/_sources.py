@@ -8,10 +8,10 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from glob import glob
 from pathlib import Path
 from typing import Any, Final
 
+from toolsmith.rag._patterns import files
 from toolsmith.rag._readers import SUFFIXES
 from toolsmith.rag._where import is_key, is_scalar
 from toolsmith.rag.documents import MAX_METADATA, Document, Failure
@@ -29,7 +29,7 @@ class FileSource:
     @property
     def name(self) -> str:
         """As it was given, with "/" on every system."""
-        return self.path.as_posix()
+        return source_name(self.path.as_posix())
 
 
 UNNAMED: Final = "text-"
@@ -88,12 +88,11 @@ def _string(text: str, patterns: tuple[str, ...]) -> Iterator[Item]:
     if not text.strip():
         yield Failure(repr(text), "there is no text in it")
     elif short and not any(c.isspace() for c in text) and any(c in text for c in "*?["):
-        found = sorted(glob(os.path.expanduser(text), recursive=True))
+        found = files(text)
         if not found:
             yield Failure(text, "no file fits this pattern")
         for path in found:
-            if os.path.isfile(path):
-                yield FileSource(Path(path))
+            yield FileSource(Path(path))
     elif short and _looks_like_a_path(text):
         yield Failure(text, "there is no such file. To add this text itself, add Document(text, source)")
     else:
@@ -114,7 +113,7 @@ def _path(path: Path, patterns: tuple[str, ...]) -> Iterator[Item]:
     elif path.exists():
         yield FileSource(path)
     else:
-        yield Failure(path.as_posix(), "there is no such file")
+        yield Failure(source_name(path.as_posix()), "there is no such file")
 
 
 def _folder(root: Path, patterns: tuple[str, ...]) -> Iterator[Item]:
@@ -122,7 +121,7 @@ def _folder(root: Path, patterns: tuple[str, ...]) -> Iterator[Item]:
     failures: list[Failure] = []
 
     def failed(error: OSError) -> None:
-        failures.append(Failure(Path(error.filename or root).as_posix(), error.strerror or str(error)))
+        failures.append(Failure(source_name(Path(error.filename or root).as_posix()), error.strerror or str(error)))
 
     real = root.resolve()
     for folder, folders, names in os.walk(root, onerror=failed):
@@ -133,10 +132,22 @@ def _folder(root: Path, patterns: tuple[str, ...]) -> Iterator[Item]:
                 continue
             if not any(fnmatch(name, p) or fnmatch(path.relative_to(root).as_posix(), p) for p in patterns):
                 continue
-            if path.is_symlink() and not path.resolve().is_relative_to(real):
+            if path.is_symlink() and _leads_out(path, real):
                 continue
             yield FileSource(path)
     yield from failures
+
+
+def _leads_out(link: Path, root: Path) -> bool:
+    try:
+        return not link.resolve().is_relative_to(root)
+    except (OSError, RuntimeError):
+        return False  # a link to itself (Python 3.11 raises there): reading it says so
+
+
+def source_name(name: str) -> str:
+    """A name that any store takes. A file's that is no UTF-8 is spelled out: two of them stay two."""
+    return name.replace("\x00", "").encode("utf-8", "backslashreplace").decode()
 
 
 def clean(text: str) -> str:
