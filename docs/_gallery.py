@@ -296,7 +296,7 @@ def _refused() -> list[Entry]:
         ),
         (
             "A tool that exists, but not in this turn: `allowed_tools=lambda turn: ...`",
-            lambda: _outputs(call("book_room", hotel="oslo"), allowed_tools=lambda turn: ["search_hotels"])[0],
+            lambda: _outputs(call("book_room", hotel="oslo"), allowed_tools=_search_alone)[0],
         ),
         (
             'A tool that exists, but not in this run: `allowed_tools=["search_hotels"]`',
@@ -393,9 +393,17 @@ def _long_results() -> list[Entry]:
 _SHORT = Limits(result_chars=600)
 
 
+def _search_alone(turn: int) -> list[str]:
+    return ["search_hotels"]
+
+
 def _dropped() -> str:
     long = "x" * 4_000_000
-    big = Tool(name="big", description="Much.", parameters={"type": "object"}, handler=lambda arguments: long)
+
+    def give(arguments: Any) -> str:
+        return long
+
+    big = Tool(name="big", description="Much.", parameters={"type": "object"}, handler=give)
     steps = [call("big", n=n) for n in range(3)]
     return _outputs(*steps, call("read_more", handle="r1"), tools=[big], limits=_SHORT)[-1]
 
