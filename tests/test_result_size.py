@@ -509,6 +509,17 @@ def test_it_is_offered_where_somebody_has_set_a_bound() -> None:
     assert offered([], paging=True) == []
 
 
+def test_it_is_not_offered_where_it_would_never_be_named() -> None:
+    """Results of under 500 characters are not kept for reading on: the tool would cost tokens for nothing."""
+    short, long = giving(1, max_result_size=499), giving(1, max_result_size=500, name="other")
+    assert offered([short]) == ["look"]
+    assert offered([short], paging=True) == ["look", "read_more"]  # for what has the run's own bound
+    assert offered([short], paging=True, limits=Limits(result_chars=499)) == ["look"]
+    assert offered([giving(1)], limits=Limits(result_chars=499)) == ["look"]
+    assert offered([giving(1)], limits=Limits(result_chars=500)) == ["look", "read_more"]
+    assert offered([short, long]) == ["look", "other", "read_more"]
+
+
 def test_it_is_the_agents_to_say() -> None:
     """A run has no such option, and is not begun as if it had."""
     agent = Agent(ScriptedModel([say("done")]).provider("openai"), tools=[giving(1)])

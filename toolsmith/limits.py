@@ -10,6 +10,8 @@ DEFAULT_TURNS = 25
 DEFAULT_CALLS = 100
 DEFAULT_TOOL_TIMEOUT = 30.0
 DEFAULT_RESULT_CHARS = 50_000
+LEAST_READ_ON = 500
+"""Characters of a bound under which reading on in a result would cost the model more than it gives."""
 
 
 class SharedCounter(Protocol):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 from toolsmith._run.cutting import Cutter, Gap, Path, counted, cut, head_end, tail_start
 from toolsmith._run.places import find, place_of
+from toolsmith.limits import LEAST_READ_ON
 from toolsmith.messages import Message, ToolCall, ToolOutput, ToolResult
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ NAME: Final = "read_more"
 MAX_KEPT: Final = 10_000_000
 """Characters of results that one run keeps for reading on; they are part of a `Pending` too."""
 MAX_RESULTS: Final = 100
-LEAST: Final = 500
-"""Characters of a bound under which reading on would cost more than it gives."""
 _BODY: Final = 40
 """Characters under which a cut result is its note alone."""
 _ISSUED: Final = re.compile(r'"handle"\s*:\s*"r(\d{1,6})"')
@@ -99,7 +98,7 @@ class Pages:
 
     def keep(self, result: Kept) -> str:
         """Keep a result; its handle, "" for one that is too large to be kept."""
-        if result.size > MAX_KEPT or result.bound < LEAST:
+        if result.size > MAX_KEPT or result.bound < LEAST_READ_ON:
             return ""
         if self._last < 0:
             self._last = _last_issued(self.history)

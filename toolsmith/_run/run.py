@@ -22,7 +22,7 @@ from toolsmith._run.watch import Watch, gives_untrusted
 from toolsmith.errors import RunError
 from toolsmith.events import Event, HistoryMended, Observer, RunEnded, RunStarted
 from toolsmith.history import mend
-from toolsmith.limits import DEFAULT_RESULT_CHARS, Limits
+from toolsmith.limits import DEFAULT_RESULT_CHARS, LEAST_READ_ON, Limits
 from toolsmith.messages import Message, Prompt, Text, encoded_text, prompt_parts
 from toolsmith.registry import ToolRegistry
 
@@ -192,13 +192,16 @@ def _read_on(
 
 
 def _is_bounded(tools: ToolRegistry, limits: Limits, *, paging: bool | None) -> bool:
-    """Whether the model is to read on in long results: if asked for; else where somebody has set how long they are."""
+    """Whether the model is to read on in long results: if asked for; else where somebody has set how long they are.
+
+    Not where they are so short that none would be kept to be read on in.
+    """
     if paging is False or not len(tools):
         return False
-    if any(t.options.max_result_size is not None for t in tools):
+    if any((t.options.max_result_size or 0) >= LEAST_READ_ON for t in tools):
         return True
-    usual = (None,) if paging else (None, DEFAULT_RESULT_CHARS)
-    return limits.result_chars not in usual
+    usual = limits.result_chars == DEFAULT_RESULT_CHARS and not paging
+    return not usual and (limits.result_chars or 0) >= LEAST_READ_ON
 
 
 def _check_choice(agent: Agent[Any], choice: str, allowed: Collection[str] | None) -> None:
