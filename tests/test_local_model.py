@@ -172,6 +172,18 @@ def test_a_conversation_begun_elsewhere_goes_on_here() -> None:
     assert record.call.id == "local_2"
 
 
+def test_a_new_question_behind_a_cancelled_call_is_planned_anew() -> None:
+    """The last user message counts, not the failure before it."""
+    history = [
+        Message("user", (Text("Look up order A-1"),)),
+        Message("assistant", (ToolCall("local_1", "find_order", '{"order_id":"A-1"}'),)),
+        Message("tool", (ToolOutput("local_1", "find_order", "`find_order` was cancelled.", is_error=True),)),
+    ]
+    _connected.append("orders")
+    result = agent().run_sync("Look up order B-2", message_history=history)
+    assert [json.loads(r.call.arguments) for r in result.tool_calls] == [{"order_id": "B-2"}]
+
+
 def test_a_run_that_reaches_its_limit_answers_with_what_it_has() -> None:
     """The last turn offers no calls; the answer quotes the results so far."""
     result = agent(limits=Limits(turns=2)).run_sync("Look up order A-1001")

@@ -248,8 +248,25 @@ def test_when_no_more_calls_are_possible_it_answers_with_what_it_has() -> None:
         {"role": "tool", "results": [{"call_id": "1", "name": "find_order", "text": "x", "is_error": False}]},
         {"role": "user", "text": FEEDBACK.closing("turn_limit")},
     ]
-    assert episode.read(messages).request == "Look up order A-1"
-    assert len(episode.read(messages).done) == 1
+    assert episode.read(messages, closing=True).request == "Look up order A-1"
+    assert len(episode.read(messages, closing=True).done) == 1
+
+
+def test_a_user_who_goes_on_behind_a_result_asks_for_something_new() -> None:
+    """A run may end at a call: cancelled, or cut off by an error. What was asked before is over then."""
+    messages = [
+        {"role": "user", "text": "Look up order A-1"},
+        {"role": "assistant", "content": [{"type": "tool_call", "id": "1", "name": "find_order", "arguments": "{}"}]},
+        {"role": "tool", "results": [{"call_id": "1", "name": "find_order", "text": "cancelled", "is_error": True}]},
+        {"role": "user", "text": "What is the weather in Oslo?"},
+    ]
+    assert planner().next(episode.read(messages)) == Call("get_weather", {"city": "Oslo"})
+    messages += [
+        {"role": "assistant", "content": [{"type": "tool_call", "id": "2", "name": "get_weather", "arguments": "{}"}]},
+        {"role": "tool", "results": [{"call_id": "2", "name": "get_weather", "text": "sunny", "is_error": False}]},
+        {"role": "user", "text": FEEDBACK.closing("turn_limit")},
+    ]
+    assert episode.read(messages, closing=True).request == "What is the weather in Oslo?"
 
 
 # --- reading errors

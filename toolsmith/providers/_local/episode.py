@@ -38,18 +38,21 @@ class Episode:
         return values
 
 
-def read(messages: Sequence[Mapping[str, Any]]) -> Episode:
+def read(messages: Sequence[Mapping[str, Any]], *, closing: bool = False) -> Episode:
     """Read the messages of a request, in the wire form of this provider.
 
-    A user message right behind tool results does not ask for something new: the run tells the model to come to an end.
+    Args:
+        messages: the conversation.
+        closing: a user message that ends it, right behind tool results, does not ask for something new: the run tells
+            the model to come to an end. Without it, that is a user who goes on where a call was cancelled.
     """
     asked: list[str] = []
     done: list[Done] = []
     calls: dict[str, Mapping[str, Any]] = {}
     behind_results = False
-    for message in messages:
+    for index, message in enumerate(messages):
         match message.get("role"):
-            case "user" if not (behind_results and asked):
+            case "user" if not (closing and behind_results and asked and index == len(messages) - 1):
                 asked.append(str(message.get("text") or ""))
                 done.clear()
             case "assistant":

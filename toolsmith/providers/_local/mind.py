@@ -104,7 +104,9 @@ def _step(
         return models.language.likelihood(request_prompt(tool), f" {text}", ticket)
 
     planner = Planner(Router(tools, models.embedder.embed, likelihood), ask, prompt)
-    step = planner.next(episode.read(messages), str(request.get("tool_choice") or "auto"))
+    choice = str(request.get("tool_choice") or "auto")
+    # The run's last word to the model goes with a choice of "none", or of the tool that takes its answer.
+    step = planner.next(episode.read(messages, closing=choice not in ("auto", "required")), choice)
     match step:
         case Call(name, arguments):
             call_id = wire.next_id(messages)
