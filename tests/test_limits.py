@@ -33,7 +33,7 @@ from toolsmith import (
     tool,
 )
 from toolsmith import config as toml
-from toolsmith._feedback import FEEDBACK
+from toolsmith._feedback import FEEDBACK, Feedback
 from toolsmith.testing import ScriptedModel, call, raw_call, say
 from toolsmith.testing.script import Step
 
@@ -470,3 +470,20 @@ def _argument(name: str, number: int) -> dict[str, Any]:
         "free": {"n": number},
         "nowhere": {"n": number},
     }[name]
+
+
+@pytest.mark.parametrize(
+    ("keyword", "given", "words"),
+    [
+        ("limits", {"turns": 3, "seconds": 2.5}, "write limits=Limits(turns=3, seconds=2.5)."),
+        ("limits", 3, "takes a Limits, not 3"),
+        ("feedback", Feedback, "write feedback=Feedback()."),
+        ("feedback", "German", "not 'German'"),
+    ],
+)
+def test_what_is_no_limits_or_no_feedback_is_told_when_the_agent_is_made(keyword: str, given: Any, words: str) -> None:
+    """Not in the run, and with what to write instead."""
+    with pytest.raises(TypeError) as caught:
+        Agent("local:smollm2", **{keyword: given})
+    assert words in str(caught.value)
+    assert f"Agent({keyword}=...)" in str(caught.value)

@@ -102,6 +102,7 @@ class Agent(Generic[OutputT]):
         DefinitionError: something that cannot be a tool, two tools of one name, or a remedy (`on_error`) that names a
             tool which is not there; all problems at once. Also a limit on a group that has no tools.
         ConfigError: an unknown provider, or a misspelt setting.
+        TypeError: `limits` or `feedback` that are none.
         ValueError: the instructions have half of a surrogate pair in them, which no service takes.
     """
 
@@ -146,7 +147,7 @@ class Agent(Generic[OutputT]):
         self.approve = approve
         self.untrusted: Policy = _policy(untrusted)
         self.paging = paging
-        self.feedback = feedback
+        self.feedback = _words(feedback)
         self.expose_errors = expose_errors
         self.observers: list[Observer] = list(observers)
         self._models = _models(model)
@@ -342,7 +343,11 @@ class Agent(Generic[OutputT]):
 
 
 def _limits(limits: Limits | None, calls: int | None, tool_timeout: float | None) -> Limits:
-    made = limits or Limits()
+    made = cast("object", Limits() if limits is None else limits)
+    if not isinstance(made, Limits):
+        pairs = cast("dict[Any, Any]", made).items() if isinstance(made, dict) else ()
+        keywords = ", ".join(f"{name}={value!r}" for name, value in pairs)
+        raise TypeError(f"Agent(limits=...) takes a Limits, not {made!r}: write limits=Limits({keywords or '...'}).")
     if calls is not None:
         made = replace(made, calls=calls)
     if tool_timeout is not None:
@@ -354,6 +359,17 @@ def _policy(untrusted: Policy) -> Policy:
     if untrusted not in ("ask", "deny", "allow"):
         raise ConfigError(f"Agent(untrusted={untrusted!r}): give 'ask', 'deny' or 'allow'.")
     return untrusted
+
+
+def _words(feedback: object) -> Feedback | None:
+    from toolsmith._feedback import Feedback
+
+    if feedback is None or isinstance(feedback, Feedback):
+        return feedback
+    if isinstance(feedback, type) and issubclass(feedback, Feedback):
+        name = feedback.__name__
+        raise TypeError(f"Agent(feedback=...) takes an object, not the class {name}: write feedback={name}().")
+    raise TypeError(f"Agent(feedback=...) takes an object of toolsmith.Feedback or of a subclass, not {feedback!r}.")
 
 
 def _iterable(tools: object) -> Iterable[ToolLike | ToolRegistry]:
