@@ -17,6 +17,8 @@ from toolsmith.testing import (
     block,
     by_turn,
     call,
+    deliver,
+    fail,
     pause,
     say,
     turn,
@@ -175,6 +177,14 @@ def test_arguments_that_are_no_keywords() -> None:
 def test_a_misspelt_rule_is_an_error() -> None:
     with pytest.raises(ScriptError, match="No rule is named thinking"):
         ScriptedModel([], ignore={"thinking"})
+
+
+def test_a_misspelt_category_is_an_error_at_once() -> None:
+    """Where the script is written, with the word that was meant and all that there are."""
+    with pytest.raises(ScriptError, match=r"'ratelimit'\. Did you mean 'rate_limit'\? The categories: rate_limit"):
+        fail("ratelimit")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ScriptError, match="no category of errors 'teapot'"):
+        deliver(say("x"), error="teapot")  # pyright: ignore[reportArgumentType]
 
 
 def test_it_needs_no_pytest_and_loads_no_sdk() -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from toolsmith.errors import ErrorCategory, ToolsmithError
 from toolsmith.messages import Stop, Usage
@@ -265,12 +266,16 @@ def fail(
     """The service answers with an error, in the words and the body of the API at hand.
 
     Args:
-        kind: a category ("rate_limit", "quota", "overloaded", "context", ...), or an HTTP status.
+        kind: a category (`ErrorCategory`: "rate_limit", "quota", "overloaded", "context", ...), or an HTTP status.
         message: other words than the usual ones.
         code: another error code than the usual one.
         retry_after: the `retry-after` header, in seconds or as it is.
         headers: more headers.
+
+    Raises:
+        ScriptError: there is no such category.
     """
+    _check_category(kind)
     more = dict(headers or {})
     if retry_after is not None:
         more["retry-after"] = str(retry_after)
@@ -327,6 +332,7 @@ def deliver(
         error_after: after how many events of the stream; None for halfway.
         quirks: ways of servers that are only nearly compatible (Chat Completions).
     """
+    _check_category(error)
     how = Delivery(
         delay=delay,
         pace=pace,
@@ -366,6 +372,15 @@ def by_turn(steps: Sequence[Step]) -> Answering:
         return step(request) if callable(step) else step
 
     return answer
+
+
+def _check_category(kind: object) -> None:
+    known = get_args(ErrorCategory)
+    if kind is None or isinstance(kind, int) or kind in known:
+        return
+    near = get_close_matches(str(kind), known, n=1)
+    guess = f" Did you mean {near[0]!r}?" if near else ""
+    raise ScriptError(f"There is no category of errors {kind!r}.{guess} The categories: {', '.join(known)}.")
 
 
 def _kind_of(status: int) -> ErrorCategory:
