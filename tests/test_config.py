@@ -390,10 +390,26 @@ class TestTools:
         assert "Did you mean 'tools.py'?" in found[3]
         assert "has no 'opn'" in found[4]
 
+    def test_what_a_module_has_imported_is_not_what_was_meant(self) -> None:
+        """`tool`, which every module of tools imports, is near to `tools`; its own names are proposed."""
+        write(
+            "import json\nfrom toolsmith import Agent, ToolRegistry, tool\n@tool\ndef find(x: str) -> str:\n"
+            "    'Find.'\n    return x\nregistry = ToolRegistry([find])\nhelper = Agent()\n",
+            "kit.py",
+        )
+        found = self.refused('["kit:tools", "kit:jsn", "kit:registri", "kit:fnd", "kit:helpr"]')
+        assert [p.partition(" has no ")[2] for p in found] == [
+            "'tools'. It defines: find, helper, registry.",
+            "'jsn'. It defines: find, helper, registry.",
+            "'registri'. Did you mean 'registry'?",
+            "'fnd'. Did you mean 'find'?",
+            "'helpr'. Did you mean 'helper'?",
+        ]
+
     def test_a_far_off_name_lists_what_there_is(self) -> None:
         write_shop()
         (only,) = self.refused('["shop.tools:zzz"]')
-        assert "It defines: Desk, refund." in only
+        assert "It defines: Desk, refund, registry." in only
 
     @pytest.mark.parametrize(
         ("source", "expected"),

@@ -622,6 +622,8 @@ def test_a_missing_key(model: str, variable: str, monkeypatch: pytest.MonkeyPatc
         resolve(model)
     for words in (variable, "api_key_env", "toolsmith.toml", "client=", model):
         assert words in str(caught.value)
+    # A key does not belong in a file, which refuses it: the text must not send anybody there with one.
+    assert "api_key " not in str(caught.value).partition("toolsmith.toml")[0]
     with pytest.raises(ConfigError):
         resolve(ModelSettings(model=model, api_key=""))
     monkeypatch.setenv(variable, "k")

@@ -129,11 +129,20 @@ def _no_module(name: str, missing: str, folder: Path) -> str:
 
 def _no_attribute(reference: str, module: ModuleType, owner: Any, name: str) -> str:
     place = f"{module.__name__!r} ({getattr(module, '__file__', None) or 'built in'})"
-    names = [n for n in dir(owner) if not n.startswith("_")]
-    own = [n for n in names if getattr(getattr(owner, n, None), "__module__", None) == module.__name__]
-    near = _guess(name, names)
+    own = [n for n in dir(owner) if not n.startswith("_") and _is_own(getattr(owner, n, None), module)]
+    near = _guess(name, own)
     has = f" It defines: {', '.join(own[:8])}{', ...' if len(own) > 8 else ''}." if own and not near else ""
     return f"{reference!r}: module {place} has no {name!r}.{near}{has}"
+
+
+def _is_own(value: Any, module: ModuleType) -> bool:
+    """Whether a module made a thing itself: what it imports, as `tool` of toolsmith, was never meant.
+
+    Registries and agents do not know where they were made, and no one imports them from here.
+    """
+    if isinstance(value, type) or callable(value):
+        return getattr(value, "__module__", None) in (module.__name__, None)
+    return isinstance(value, (list, tuple)) or type(value).__module__.partition(".")[0] == "toolsmith"
 
 
 def _import_failed(name: str, error: BaseException) -> str:

@@ -110,8 +110,8 @@ class SDKCarrier:
         kind = self._clients[0]
         return ConfigError(
             f"{self.name} needs an API key and there is none. Set the environment variable {self._key_variable} "
-            f"(export {self._key_variable}=...); or set api_key_env or api_key in the model's profile in "
-            f"toolsmith.toml, or in ModelSettings(...); or pass your own client: "
+            f"(export {self._key_variable}=...); or name another variable, by api_key_env in the model's profile in "
+            f"toolsmith.toml; or give ModelSettings(..., api_key=...); or pass your own client: "
             f"{type(self).__name__}({self.model!r}, client={self._sdk}.{kind}(...))."
         )
 
