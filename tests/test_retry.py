@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ import openai
 import pytest
 from service_answers import Answer, Call, Words, at_once, event, streamed
 
+from toolsmith import Agent
 from toolsmith._run import retry
 from toolsmith._run.retry import Policy
 from toolsmith.errors import ProviderError
@@ -18,6 +20,7 @@ from toolsmith.events import TextDelta
 from toolsmith.messages import Reply
 from toolsmith.providers.openai_chat import OpenAIChat
 from toolsmith.providers.openai_responses import OpenAIResponses
+from toolsmith.testing import ScriptedModel, fail, say
 
 HELLO = Answer([Words("Hello there"), Call("c1", "add", {"a": 1})])
 GOOD = at_once("openai", HELLO)
@@ -149,11 +152,24 @@ def test_what_cannot_pass_is_not(driver: str, first: Step) -> None:
 
 @every_driver
 def test_the_last_error_is_the_one_that_is_raised(driver: str) -> None:
-    """After three attempts; it is the service's error itself, not one about attempts."""
+    """After three attempts; it is the service's error itself, which says how many there were."""
     service = Scripted(driver, refused(500), refused(429), refused(503, "server_is_overloaded"))
-    assert failing(service.send).category == "overloaded"
+    error = failing(service.send)
+    assert error.category == "overloaded"
+    assert str(error).endswith("3 attempts were made.")
     assert service.sent == 3
     assert [told[:2] for told in service.told] == [("server", 1), ("rate_limit", 2)]
+
+
+def test_the_next_model_is_asked_at_once() -> None:
+    """A service that asks for ten minutes costs the run none of them where there is another model."""
+    busy = ScriptedModel([fail("rate_limit", retry_after=600)])
+    free = ScriptedModel([say("hello")])
+    began = time.monotonic()
+    result = Agent([busy.provider("anthropic"), free.provider("openai")]).run_sync("hi")
+    assert result.output == "hello"
+    assert len(busy.requests) == 1
+    assert time.monotonic() - began < 5
 
 
 @every_driver
@@ -167,13 +183,22 @@ def test_waits_grow_and_differ(driver: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "least", "most"), [("0", 0.3, 0.5), ("7", 7, 7), ("3600", 60, 60), ("inf", 0.3, 0.5), ("-1", 0.3, 0.5)]
+    ("asked", "least", "most"), [("0", 0.3, 0.5), ("7", 7, 7), ("60", 60, 60), ("inf", 0.3, 0.5), ("-1", 0.3, 0.5)]
 )
 def test_a_time_that_the_service_names(asked: str, least: float, most: float) -> None:
-    """Honoured, but never for an hour, nor for ever."""
+    """Honoured, but never for ever."""
     service = Scripted("sync", refused(429, **{"retry-after": asked}), good)
     service.send()
     assert least <= service.slept[0] <= most
+
+
+@every_driver
+def test_a_time_that_is_too_long_is_not_waited_for_in_part(driver: str) -> None:
+    """To come back before would be in vain; the next model, or a person, can do more with the time."""
+    service = Scripted(driver, refused(503), refused(429, **{"retry-after": "600"}), good)
+    error = failing(service.send)
+    assert (service.sent, len(service.slept), error.retry_after) == (2, 1, 600)
+    assert str(error).endswith("2 attempts were made. The service asks to wait 600 seconds; up to 60 are waited.")
 
 
 @every_driver

@@ -42,7 +42,8 @@ class Policy:
         first_wait: before the second attempt; it doubles each time, less up to a quarter by chance, so that many runs
             that failed together do not come back together.
         longest_wait: between two attempts, where the service names no time.
-        longest_retry_after: of a time that the service names. Longer ones are cut to this, and then tried once more.
+        longest_retry_after: of a time that the service names. Where it asks for more, nothing is tried again: to come
+            back before would be in vain, and the next model may answer at once.
     """
 
     attempts: int = 3
@@ -54,8 +55,11 @@ class Policy:
     def wait(self, error: ProviderError, attempt: int) -> float:
         """Seconds to wait after the failure of an attempt (from 1)."""
         backoff = min(self.first_wait * 2.0 ** (attempt - 1), self.longest_wait) * random.uniform(0.75, 1.0)
-        named = min(error.retry_after or 0.0, self.longest_retry_after)
-        return max(backoff, named)
+        return max(backoff, error.retry_after or 0.0)
+
+    def too_long(self, error: ProviderError) -> bool:
+        """Whether the service asks for a wait that is not waited for."""
+        return (error.retry_after or 0.0) > self.longest_retry_after
 
 
 DEFAULT = Policy()
@@ -84,6 +88,7 @@ class _Attempts:
         self._deadline = None if timeout is None else now + timeout
         self._last_start = now + policy.budget if timeout is None else now + min(policy.budget, timeout)
         self._on_retry = on_retry
+        self._made = 1
 
     @property
     def left(self) -> float | None:
@@ -101,6 +106,7 @@ class _Attempts:
         }
 
     def _may_pass(self, state: RetryCallState) -> bool:
+        self._made = state.attempt_number
         error = _error(state)
         return isinstance(error, ProviderError) and error.retryable
 
@@ -112,12 +118,27 @@ class _Attempts:
     def _stop(self, state: RetryCallState) -> bool:
         # To wait for an attempt that may not begin would only delay the error.
         late = time.monotonic() + state.upcoming_sleep >= self._last_start
-        return late or state.attempt_number >= self._policy.attempts
+        error = _error(state)
+        vain = isinstance(error, ProviderError) and self._policy.too_long(error)
+        return late or vain or state.attempt_number >= self._policy.attempts
 
     def _tell(self, state: RetryCallState) -> None:
         error = _error(state)
         if self._on_retry is not None and isinstance(error, ProviderError):
             self._on_retry(error, state.attempt_number, state.upcoming_sleep)
+
+    @contextmanager
+    def telling(self) -> Generator[None]:
+        """The last attempt's error says how many there were, and why there is no other."""
+        try:
+            yield
+        except ProviderError as error:
+            words = "1 attempt was made." if self._made == 1 else f"{self._made} attempts were made."
+            if error.retryable and self._policy.too_long(error):
+                asked, most = error.retry_after or 0.0, self._policy.longest_retry_after
+                words += f" The service asks to wait {asked:.0f} seconds; up to {most:.0f} are waited."
+            error.args = (f"{str(error).removesuffix('.')}. {words}",)
+            raise
 
 
 def _error(state: RetryCallState) -> BaseException | None:
@@ -138,7 +159,8 @@ def _attempt(attempts: _Attempts, once: Callable[[], T], sleep: Sleep) -> T:
             raise failed.pop()  # the attempt that was made already is the policy's first
         return once()
 
-    return Retrying(sleep=sleep, **attempts.rules())(again)
+    with attempts.telling():
+        return Retrying(sleep=sleep, **attempts.rules())(again)
 
 
 async def _aattempt(attempts: _Attempts, once: Callable[[], Awaitable[T]], sleep: AsyncSleep) -> T:
@@ -155,7 +177,8 @@ async def _aattempt(attempts: _Attempts, once: Callable[[], Awaitable[T]], sleep
             raise failed.pop()
         return await once()
 
-    return await AsyncRetrying(sleep=sleep, **attempts.rules())(again)
+    with attempts.telling():
+        return await AsyncRetrying(sleep=sleep, **attempts.rules())(again)
 
 
 def send(provider: Provider, body: bytes, *, sleep: Sleep = time.sleep, **how: Unpack[How]) -> bytes:
