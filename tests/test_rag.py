@@ -308,6 +308,35 @@ def test_the_tool_cites(rag: RAG) -> None:
     assert rag.cited("Nothing is cited here.") == []
 
 
+def test_a_mark_does_not_lead_past_the_filter(rag: RAG) -> None:
+    """A model may name marks that it was not shown: with the tool's filter they lead nowhere."""
+    values: list[Any] = [1, 1.5, 3, "1", "b", True, False, None, [], [1, "b"], [None, 3]]
+    rag.add([Document("The wage is secret.", f"d{n}", metadata={"level": value}) for n, value in enumerate(values)])
+    rag.add(Document("The wage is secret.", "none"))
+    everything = rag.search("secret wage", 100)
+    answer = " ".join(f"[{hit.mark}]" for hit in everything)
+    assert len(rag.cited(answer)) == len(values) + 1
+    for wanted in (
+        *values,
+        {"lte": 1},
+        {"gt": 1},
+        {"lt": "b"},
+        {"gte": "b"},
+        {"ne": 1},
+        {"ne": [None, True]},
+        [1, "b"],
+    ):
+        where = {"level": wanted}
+        shown = {hit.source for hit in rag.search("secret wage", 100, where=where)}
+        assert {hit.source for hit in rag.cited(answer, where=where)} == shown, wanted
+
+
+def test_a_filter_is_a_dict(rag: RAG) -> None:
+    for wrong in ("level=1", ["level"]):
+        with pytest.raises(TypeError, match="where takes a dict"):
+            rag.search("wage", where=wrong)  # pyright: ignore[reportArgumentType]
+
+
 def test_the_tool_says_what_it_searches(rag: RAG) -> None:
     assert rag.as_tool().name == "rag_search"
     assert rag.as_tool().options.read_only

@@ -431,6 +431,9 @@ def test_a_site_has_no_say_outside_of_the_fence(web: Site) -> None:
     for location in (f"http://{words} x/", f"{words}:x", f"http://[{words}", f"http://u:{words}@a.example/"):
         assert words not in failure(web, redirect(location)).message
     assert words not in failure(web, respond(503, words, "text/html", retry_after=words)).message
+    for kind in (f"image/{words}", words, f"video/mp4 {words}", f"{words}/png"):
+        assert words not in failure(web, respond(200, b"\x00\x01", kind)).message
+    assert "text: image/png." in failure(web, respond(200, b"\x00\x01", "image/png; x=y")).message
 
 
 def test_a_circle_of_redirects_ends(web: Site) -> None:

@@ -23,7 +23,7 @@ from toolsmith.rag._backend import DEPTH, Backend, Query, reranked
 from toolsmith.rag._chunks import TARGET
 from toolsmith.rag._reading import MAX_BYTES, MAX_CHARACTERS, MAX_SECONDS, Bounds
 from toolsmith.rag._sources import source_name
-from toolsmith.rag._where import conditions
+from toolsmith.rag._where import conditions, fulfils
 from toolsmith.rag._words import snippet, words
 from toolsmith.rag.documents import Account, Document, Failure, Hit, Position, Progress, Stats
 from toolsmith.rag.embeddings import FLOOR, CallableEmbeddings, Embeddings, Reranks, WordLlamaEmbeddings, chosen, unit
@@ -212,11 +212,21 @@ class RAG:
         looked_for = words(query)
         return [self._hit(found, looked_for) for found in best[:limit]]
 
-    def cited(self, answer: str) -> list[Hit]:
-        """The passages whose marks, such as [docs-17], stand in an answer; each once, in the order of the answer."""
+    def cited(self, answer: str, *, where: Mapping[str, Any] | None = None) -> list[Hit]:
+        """The passages whose marks, such as [docs-17], stand in an answer; each once, in the order of the answer.
+
+        Args:
+            answer: of a model. It may name marks that no search has shown it.
+            where: the filter of the tool that the model searched with: passages that it cannot have seen are left out.
+
+        Raises:
+            ValueError: a filter that cannot be.
+        """
+        checked = conditions(where)
         marks = re.findall(rf"\b{self.bucket}-(\d{{1,15}})\b", answer)
         numbers = list(dict.fromkeys(map(int, marks)))
-        return [self._hit(found, []) for found in self._backend.passages(self.bucket, numbers)] if numbers else []
+        found = self._backend.passages(self.bucket, numbers) if numbers else []
+        return [self._hit(one, []) for one in found if fulfils(one.metadata, checked)]
 
     def sources(self) -> list[str]:
         """The names of all documents of this bucket."""

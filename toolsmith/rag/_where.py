@@ -12,13 +12,20 @@ without the key matches nothing but `ne`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeGuard, cast, get_args
 
 Operator = Literal["in", "ne", "gt", "gte", "lt", "lte"]
 Scalar = str | int | float | bool | None
 SYMBOLS: Final[Mapping[str, str]] = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+_COMPARED: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "gt": operator.gt,
+    "gte": operator.ge,
+    "lt": operator.lt,
+    "lte": operator.le,
+}
 _MAX_CONDITIONS, _MAX_VALUES, _MAX_INTEGER = 50, 1_000, 2**63 - 1
 
 
@@ -35,8 +42,11 @@ def conditions(where: Mapping[str, Any] | None) -> tuple[Condition, ...]:
     """A filter, checked.
 
     Raises:
+        TypeError: it is no mapping.
         ValueError: an operator that does not exist, or a value that metadata cannot have; says which and where.
     """
+    if where is not None and not isinstance(where, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"where takes a dict, such as {{'lang': 'en'}}, not {where!r}.")
     found: list[Condition] = []
     for key, wanted in (where or {}).items():
         if not is_key(key):
@@ -51,23 +61,56 @@ def conditions(where: Mapping[str, Any] | None) -> tuple[Condition, ...]:
     return tuple(found)
 
 
+def fulfils(metadata: Mapping[str, Any], wanted: Sequence[Condition]) -> bool:
+    """Whether a document's metadata fulfils conditions: what the backends say in SQL."""
+    return all(_holds(condition, metadata) for condition in wanted)
+
+
+def _holds(condition: Condition, metadata: Mapping[str, Any]) -> bool:
+    if condition.key not in metadata:
+        return condition.operator == "ne"
+    value = metadata[condition.key]
+    own = cast("Sequence[Scalar]", value if isinstance(value, list | tuple) else (value,))
+    return any(_meets(one, condition) for one in own) != (condition.operator == "ne")
+
+
+def _meets(own: Any, condition: Condition) -> bool:
+    match condition.operator:
+        case "in" | "ne":
+            return any(own == value and _kind(own) == _kind(value) for value in condition.values)
+        case compared:
+            bound = cast("Any", condition.values[0])
+            return _kind(own) == _kind(bound) and _COMPARED[compared](own, bound)
+
+
+def _kind(value: Any) -> str:
+    """Of JSON: true is no number."""
+    match value:
+        case bool() | None:
+            return repr(value)
+        case str():
+            return "string"
+        case _:
+            return "number"
+
+
 def _operators(key: str, wanted: Mapping[Any, Any]) -> list[Condition]:
     if not wanted:
         raise ValueError(f"where[{key!r}] is an empty dict: give an operator, such as {{'gte': 2020}}.")
     found: list[Condition] = []
-    for operator, value in wanted.items():
-        match operator:
+    for name, value in wanted.items():
+        match name:
             case "eq" | "in":
                 found.append(Condition(key, "in", _values(key, value)))
             case "ne":
                 found.append(Condition(key, "ne", _values(key, value)))
             case "gt" | "gte" | "lt" | "lte":
                 if isinstance(value, bool) or not isinstance(value, str | int | float) or not is_scalar(value):
-                    raise ValueError(f"where[{key!r}][{operator!r}] takes a number or a string, not {value!r}.")
-                found.append(Condition(key, operator, (value,)))
+                    raise ValueError(f"where[{key!r}][{name!r}] takes a number or a string, not {value!r}.")
+                found.append(Condition(key, name, (value,)))
             case _:
                 known = ", ".join(("eq", *get_args(Operator)))
-                raise ValueError(f"where[{key!r}]: there is no operator {operator!r}; there are {known}.")
+                raise ValueError(f"where[{key!r}]: there is no operator {name!r}; there are {known}.")
     return found
 
 

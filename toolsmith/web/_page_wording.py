@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from toolsmith.errors import ModelRetry, ToolError
@@ -16,6 +17,7 @@ FETCH_PAGE = (
 URL = "the whole address, such as https://docs.python.org/3/library/json.html"
 OFFSET = "where to begin, in characters: 0, or what the part before has named"
 
+_MEDIA_TYPE = re.compile(r"(image|audio|video|font|model|application|text|multipart)(/[a-z0-9.+-]{1,12}(?![^;]))?")
 _ELSEWHERE = "Use another source; the same address would be refused again."
 _FIX = "Correct the address, or search for the page."
 _OTHER = "Do not repeat this at once; use another source, or go on without the page."
@@ -200,10 +202,10 @@ def bad_status(who: str, status: int, wait: float | None) -> ToolError:
 
 
 def not_text(kind: str) -> ToolError:
-    """An image, an archive, a program."""
-    return ToolError(
-        f"What is at this address cannot be read as text: {one_line(kind, 80) or 'binary data'}.", hint=_ELSEWHERE
-    )
+    """An image, an archive, a program. A site may write anything into a header: what is no type is not repeated."""
+    known = _MEDIA_TYPE.match(kind.lower())
+    what = known[0] if known else "binary data"
+    return ToolError(f"What is at this address cannot be read as text: {what}.", hint=_ELSEWHERE)
 
 
 def garbled() -> ToolError:
