@@ -205,6 +205,7 @@ def page(found: Found) -> str:
             "SDKs (`by_hand.py`); the best other is the best of the other frameworks on that row. The figures of "
             "toolsmith and by hand are medians over the rounds (by hand, 1,000 runs at once: one round), those of the "
             "others of one.\n",
+            *([f"{about['note']}\n"] if "note" in about else []),
             table(HEAD, rows),
             "\n## Everybody\n",
             "\n\n".join(everybody(found)),
