@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -17,6 +18,8 @@ from toolsmith.web._http import Answer, blocking, exchange
 from toolsmith.web.backends import Found, is_web_address, object_of, one_line, results_of
 
 VARIABLE = "SEARXNG_URL"
+
+_NAME = re.compile(r"[A-Za-z0-9-]{1,20}( [A-Za-z0-9-]{1,12}){0,2}")
 
 log = logging.getLogger("toolsmith")
 
@@ -89,7 +92,9 @@ class SearXNG:
         silent = _unresponsive(object_of(data).get("unresponsive_engines"))
         if silent and not found:
             raise say.engines_silent([f"{engine} ({why})" if why else engine for engine, why in silent])
-        notes = (say.some_engines_silent([engine for engine, _ in silent]),) if silent else ()
+        # A note stands outside of the fence: what the instance calls its engines is told only if it is a name.
+        named = [engine if _NAME.fullmatch(engine) else "another" for engine, _ in silent]
+        notes = (say.some_engines_silent(tuple(dict.fromkeys(named))),) if silent else ()
         return Found(found, notes)
 
     @property
