@@ -6,6 +6,7 @@ import asyncio
 import gc
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -338,6 +339,35 @@ def test_a_failure_says_where_it_went(api: str) -> None:
     assert "http://example.test:9/v1/" in str(caught)
     assert "Connection refused" in str(caught)
     assert "pw" not in str(caught)
+
+
+@every_api
+@every_driver
+def test_a_connection_that_is_cut_in_the_middle_is_told_as_that(api: str, driver: str) -> None:
+    """The address was right and the server up: half of the answer came."""
+
+    def cut(connection: socket.socket) -> None:
+        connection.recv(100_000)
+        connection.sendall(b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{"id":')
+        connection.close()
+
+    def serve(listener: socket.socket) -> None:
+        for _ in range(2):
+            cut(listener.accept()[0])
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, args=(listener,), daemon=True)
+        thread.start()
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        whole = failing(own(api, address), driver)
+        with pytest.raises(ProviderError) as streamed:
+            chunks(own(api, address), driver)
+        thread.join(10)
+    for error in (whole, streamed.value):
+        assert error.category == "connection"
+        assert f"the connection to {address}" in str(error)
+        assert "ended in the middle of the answer" in str(error)
+        assert "Is the address right" not in str(error)
 
 
 @every_api

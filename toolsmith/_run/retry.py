@@ -137,7 +137,8 @@ class _Attempts:
             if error.retryable and self._policy.too_long(error):
                 asked, most = error.retry_after or 0.0, self._policy.longest_retry_after
                 words += f" The service asks to wait {asked:.0f} seconds; up to {most:.0f} are waited."
-            error.args = (f"{str(error).removesuffix('.')}. {words}",)
+            said = str(error)
+            error.args = (f"{said}{'' if said.endswith(('.', '?')) else '.'} {words}",)
             raise
 
 

@@ -237,10 +237,21 @@ def _broken(cause: BaseException | None, error: BaseException, provider: str, ad
     """One SDK calls whatever went wrong while it sent a connection error; only network trouble is worth repeating."""
     names = {cls.__name__ for cls in type(cause or error).__mro__}
     if cause is None or names & _NETWORK:
-        text = f"{provider}: no connection to {address} ({_root(error)}). Is the address right and the server up?"
+        text = f"{provider}: {_trouble(error, address)}"
         return ProviderError(text, category="connection", provider=provider)
     text = f"{provider}: the request could not be sent: {type(cause).__name__}: {cause}"
     return ProviderError(text, category="unknown", provider=provider)
+
+
+def _trouble(error: BaseException, address: str) -> str:
+    """How far a connection came; the transports tell a body that was cut off by their words only."""
+    inner, why = _innermost(error), _root(error)
+    names = {cls.__name__ for cls in type(inner).__mro__}
+    if names & {"ClientPayloadError", "PayloadEncodingError"} or "message body" in str(inner):
+        return f"the connection to {address} ended in the middle of the answer ({why})."
+    if names & {"RemoteProtocolError", "ReadError", "WriteError", "ServerDisconnectedError"}:
+        return f"the connection to {address} broke off before the answer was there ({why})."
+    return f"no connection to {address} ({why}). Is the address right and the server up?"
 
 
 def _innermost(error: BaseException) -> BaseException:
