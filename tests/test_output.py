@@ -110,6 +110,53 @@ def test_an_answer_that_is_no_json_is_told_so() -> None:
     assert len(told) == 2
 
 
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (Weather, '{"city": "Oslo", "celsius": 21.5, "sky": "clear"}', Weather(city="Oslo", celsius=21.5)),
+        (Weather, '```json\n{"city": "Oslo", "celsius": 21.5, "sky": null}\n```', Weather(city="Oslo", celsius=21.5)),
+        (int, "42", 42),
+        (list[int], "[1, 2]", [1, 2]),
+        (Weather | None, "null", None),
+    ],
+)
+def test_an_answer_without_the_object_around_it_is_read_as_meant(
+    kind: Any, text: str, value: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Servers that do not hold the model to the schema let it leave `{"answer": ...}` out; the log has a word of it."""
+    caplog.set_level("INFO", logger="toolsmith")
+    model = ScriptedModel([say(text)])
+    assert Agent(model.provider("openai"), output_type=kind).run_sync("?").output == value
+    assert len(model.requests) == 1
+    assert [r.message for r in caplog.records if "answer" in r.message] == [
+        'An answer was read as {"answer": ...}: the model left that object out.'
+    ]
+
+
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+@pytest.mark.parametrize(
+    ("kind", "text", "said"),
+    [
+        (int, "It is warm.", 'The whole answer is one JSON object, {"answer": ...}, and `answer` is a whole number.'),
+        (Weather, '{"town": "Oslo"}', '{"answer": ...}, and `answer` is an object with `city` and `celsius`'),
+        (Weather, '{"answer": {"city": "Oslo", "celsius": 7}, "note": "x"}', "`note` is not part of the answer."),
+        (int, '{"answer": 7.5}', "`answer` must be a whole number; you sent 7.5."),
+    ],
+)
+def test_what_is_wrong_with_an_answer_is_said_without_a_tool_that_was_never_offered(
+    kind: Any, text: str, said: str, api: Literal["openai", "anthropic"]
+) -> None:
+    """A service that is told the schema of the answer offers no `final_answer`."""
+    model = ScriptedModel([say(text), *[say("no")] * 3])
+    with pytest.raises(OutputError) as caught:
+        Agent(model.provider(api), output_type=kind).run_sync("?")
+    told = [m.text for m in caught.value.messages if m.role == "user"][1]
+    assert said in told
+    assert told.startswith("Your answer was not taken")
+    assert "final_answer" not in told
+    assert "argument" not in told
+
+
 def test_a_model_that_never_fits_ends_in_an_error_that_keeps_the_work(wire: Wire) -> None:
     model = wire.model(*[say("no")] * 3)
     with pytest.raises(OutputError) as caught:

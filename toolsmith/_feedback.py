@@ -198,6 +198,12 @@ class Feedback(MediaWording, RunWording, SizeWording, UntrustedWording):
         told = text.replace(f"`{tool}` was not run. ", "").replace(
             f"call `{tool}` again", "send the whole answer again"
         )
+        # No tool of that name was offered: the service was told the schema of the answer itself.
+        told = (
+            told.replace(" with its arguments:", " with it:")
+            .replace(f"an argument of `{tool}`", "part of the answer")
+            .replace(f"`{tool}`", "The answer")
+        )
         return f"{NOT_TAKEN}. {told}"
 
     def answer_not_json(self, breakage: str) -> str:

@@ -7,11 +7,15 @@ answer with.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Container, Sequence
 from copy import copy
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from toolsmith._arguments.jsontext import Parsed, parse, written
+from toolsmith._arguments.refusals import node_at
+from toolsmith._arguments.shapes import Shapes
 from toolsmith._feedback import FEEDBACK, Feedback
 from toolsmith.errors import DefinitionError
 from toolsmith.tool import Tool
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
     from toolsmith._arguments.check import Checked
     from toolsmith._arguments.problems import Broken, Problem
     from toolsmith.dialects import Offered
+
+log = logging.getLogger("toolsmith")
 
 NAME = "final_answer"
 MEMBER = "answer"
@@ -33,6 +39,12 @@ class _AnswerFeedback(Feedback):
 
     def bad_arguments(self, tool: str, problems: Sequence[Problem], *, more: bool = False) -> str:
         return self.answer_misfit(super().bad_arguments(tool, problems, more=more), tool)
+
+    def two_meanings(self, tool: str, place: str, kind: str, name: str) -> str:
+        return self.answer_misfit(super().two_meanings(tool, place, kind, name), tool)
+
+    def check_crashed(self, tool: str, reference: str, exposed: str = "") -> str:
+        return self.answer_misfit(super().check_crashed(tool, reference, exposed), tool)
 
 
 def _of_answers(words: Feedback) -> Feedback:
@@ -76,10 +88,31 @@ class Output:
             raise DefinitionError([f"output_type={kind!r}: {p}" for p in error.problems]) from None
 
     def read_text(self, text: str, offered: Offered | None, feedback: Feedback) -> Checked:
-        """A whole answer of a service that was told the schema."""
-        return self.tool.check(text, offered, feedback=_of_answers(feedback))
+        """A whole answer of a service that was told the schema.
+
+        Not every service keeps to it. What fits the type without the object around it is read as meant; what does not
+        fit at all is told with how an answer has to look, and without the name of a tool that was not offered.
+        """
+        words = _of_answers(feedback)
+        checked = self.tool.check(text, offered, feedback=words)
+        if checked.error is None:
+            return checked
+        parsed = parse(text)
+        if isinstance(parsed, Parsed):
+            value = parsed.value
+            if isinstance(value, dict) and MEMBER in value and len(cast("dict[str, Any]", value)) == 1:
+                return checked
+            wrapped = written({MEMBER: value}, exact=parsed.exact).decode()
+            bare = self.tool.check(wrapped, offered, feedback=words)
+            if bare.error is None:
+                log.info('An answer was read as {"%s": ...}: the model left that object out.', MEMBER)
+                return bare
+            if not isinstance(value, dict) or MEMBER not in value:
+                checked = bare
+        shapes = Shapes(self.tool.input_schema)
+        wanted = feedback.expected(shapes, node_at(shapes, (MEMBER,), {}))
+        return checked._replace(error=f"{checked.error} {feedback.answer_shape(MEMBER, wanted)}")
 
     def value(self, checked: Checked) -> Any:
         """The value of the type."""
         return self.tool.invoke(checked.values, None)
-

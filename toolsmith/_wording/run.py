@@ -18,6 +18,17 @@ _ORDINALS: Final = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
 class RunWording(Wording):
     """Turns limits and repetitions into sentences."""
 
+    # ---- answers
+
+    def answer_shape(self, member: str, accepted: str) -> str:
+        """How a typed answer has to look, where it looked otherwise.
+
+        Args:
+            member: of the one object that is sent.
+            accepted: what stands there, as a noun phrase: "a whole number".
+        """
+        return f'The whole answer is one JSON object, {{"{member}": ...}}, and `{member}` is {accepted}.'
+
     # ---- used up
 
     def tool_limit(self, tool: str, limit: int) -> str:
