@@ -127,10 +127,15 @@ class Index:
         """
         if not self:
             return ()
-        leaves = [leaf for name, value in arguments.items() for leaf in _leaves(value, name, 0)]
+        groups = {name: list(_leaves(value, name, 0)) for name, value in arguments.items()}
+        leaves = [leaf for group in groups.values() for leaf in group]
         search = _Search(self)
         for leaf in leaves:
             search.look(leaf)
+        # By itself first: with another argument before it, an address is another one.
+        for name, group in groups.items():
+            if len(group) > 1 and not search.found:
+                search.look(_Leaf(name, "".join(leaf.text for leaf in group if not leaf.is_name)))
         if len(leaves) > 1:
             search.look_close(leaves)
             if not search.found:
