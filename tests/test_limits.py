@@ -191,6 +191,22 @@ def test_the_context_knows_what_is_left() -> None:
     assert left == [2, 1, 0]
 
 
+def test_what_cannot_be_used_is_not_said_to_be_left() -> None:
+    """A tool's own last calls are no comfort where its group's are used up; the run's own last calls are."""
+
+    @tool(group="web", max_calls_per_run=3)
+    def look(n: int) -> int:
+        """Look."""
+        return n
+
+    result = run(
+        [*[call("look", n=n) for n in range(2)], call("look", n=2)], tools=[look], limits=Limits(groups={"web": 2})
+    )
+    texts = [record.result.error or " ".join(record.result.notes) for record in result.tool_calls]
+    assert not any(" left" in text for text in texts)
+    assert texts[2] == FEEDBACK.group_limit("look", ["look"], 2)
+
+
 def test_group_limits_go_on_after_a_wait(wire: Wire) -> None:
     """Across `resume`, in another process too; and the call that waited is told what is left."""
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 FEW: Final = 2
 """The model is told how many calls are left when it is no more than these."""
 
+_WIDER: Final = {"tool": ("group", "run"), "group": ("run",), "run": ()}
+"""Bounds that a call is under as well."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
@@ -150,6 +153,8 @@ def tell_left(talk: Conversation, turn: Turn) -> None:
         if (spent := next((left for left in least.values() if left.left == 0), None)) is not None:
             turn.last_words[index] = _left(talk, spent, tool)
         for what, left in least.items():
+            if any(least[wider].left == 0 for wider in _WIDER[what] if wider in least):
+                continue  # what is left of it cannot be used
             whose = {"run": "", "tool": call.name, "group": (tool and tool.options.group) or ""}[what]
             if 0 < left.left <= FEW and left.left < left.limit:
                 found[what, whose] = (index, left, tool)
