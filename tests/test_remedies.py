@@ -534,3 +534,28 @@ def test_no_secret_of_an_exception_reaches_a_request(
     assert result.output == "done"
     assert not model.refusals
     assert all(SECRET.encode() not in request.raw for request in model.requests)
+
+
+def test_a_remedy_that_nobody_has_is_told_to_its_author_once(caplog: pytest.LogCaptureFixture) -> None:
+    """The model is not told of a tool that is not there; that must not be all that ever comes of it."""
+
+    @tool
+    def pay(to: str) -> str:
+        """Pay."""
+        raise ToolError("No account.", use="create_acount" if to == "a" else "see")
+
+    @tool
+    def see() -> str:
+        """See."""
+        return "seen"
+
+    for _ in range(2):
+        model = ScriptedModel([call("pay", to="a"), call("pay", to="b"), say("done")])
+        result = Agent(model.provider("openai"), tools=[pay, see]).run_sync("go")
+        assert [record.result.error for record in result.tool_calls] == [
+            "`pay` failed: No account.",
+            "`pay` failed: No account. Call `see` next.",
+        ]
+    warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert len(warnings) == 1
+    assert warnings[0].startswith(f"{pay.origin}: the tool pay raised ToolError(use='create_acount')")

@@ -11,11 +11,12 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from toolsmith._calls.settle import Settled, Visible, settle
+from toolsmith._calls.settle import Settled, Visible, log, settle
 from toolsmith._derive.definition import gives_nothing
 from toolsmith._run.breaker import EMPTY, MOST, Breaker, Key, key_of
 from toolsmith._run.result import Repeats, ToolRecord
 from toolsmith._untrusted import fences
+from toolsmith.errors import ToolError
 from toolsmith.events import Event, RepeatStopped, ToolResultReady, TurnEnded
 from toolsmith.messages import Message, Reply, ToolCall, ToolOutput, ToolResult
 
@@ -126,6 +127,8 @@ class Turn:
     def done(self, job: Job, outcome: Outcome) -> None:
         """A job has ended."""
         settled = settle(job, outcome, self.feedback, visible=self.visible, expose=self.expose)
+        if isinstance(settled.exception, ToolError) and settled.exception.use:
+            _look_for_remedy(job.tool, settled.exception.use, self.tools)
         self.note(job.index, settled, outcome.seconds, ran=True)
 
     def note(self, index: int, settled: Settled, seconds: float, *, ran: bool, counts: bool = True) -> None:
@@ -327,6 +330,24 @@ class Turn:
         tool = self._named(name)
         own = None if tool is None else tool.options.max_result_size
         return self.result_chars if own is None else own
+
+
+_missed: set[tuple[str, str]] = set()  # remedies that were looked for in vain, so that each is logged once
+
+
+def _look_for_remedy(tool: Tool[..., Any], use: str, tools: ToolRegistry) -> None:
+    """Tell the author of a remedy that nobody has: the model is not told of it, and nobody would know why."""
+    name = tool.neighbour(use)
+    if name in tools or (tool.origin, use) in _missed:
+        return
+    _missed.add((tool.origin, use))
+    log.warning(
+        "%s: the tool %s raised ToolError(use=%r), and its agent has no tool of that name: the model is not told of "
+        "it. Give the agent that tool, or correct the name.",
+        tool.origin,
+        tool.name,
+        use,
+    )
 
 
 def _remarked(result: ToolResult, remarks: Sequence[str]) -> ToolResult:
