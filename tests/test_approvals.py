@@ -219,3 +219,12 @@ def test_resuming_a_run_that_does_not_wait_is_an_error() -> None:
     agent = Agent(ScriptedModel([say("hi")]).provider("openai"))
     with pytest.raises(ValueError, match="does not wait"):
         agent.resume_sync(agent.run_sync("hi"))
+
+
+def test_a_text_is_no_list_of_ids() -> None:
+    """`approve="all"` would be read letter by letter."""
+    waiting = Pending((), [])
+    with pytest.raises(ValueError, match=r"approve='all': give ids in a list.*True for all"):
+        waiting.decisions("all", ())
+    with pytest.raises(ValueError, match="deny='call_1': give ids in a list"):
+        waiting.decisions((), "call_1")

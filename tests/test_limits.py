@@ -352,8 +352,8 @@ def test_counters_that_make_no_sense(arguments: Any, words: str) -> None:
 
 def test_a_counter_that_fails_lets_nothing_run(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """What cannot be counted is not allowed; the run goes on, and the log has the reason."""
-    (tmp_path / "counts.db").write_text("This is no database, and was never meant to be one. " * 20)
     limits = Limits(groups={"web": 5}, shared=SQLiteCounter(tmp_path / "counts.db"))
+    (tmp_path / "counts.db").write_text("This is no database, and was never meant to be one. " * 20)
     result = run([call("search", query="a"), call("free")], limits=limits)
     assert (result.output, result.stop_reason, RAN) == ("done", "end", [])
     assert texts(result) == [FEEDBACK.not_counted("search"), FEEDBACK.not_counted("free")]
@@ -503,3 +503,18 @@ def test_what_is_no_limits_or_no_feedback_is_told_when_the_agent_is_made(keyword
         Agent("local:smollm2", **{keyword: given})
     assert words in str(caught.value)
     assert f"Agent({keyword}=...)" in str(caught.value)
+
+
+def test_a_counter_that_no_file_can_hold_is_told_when_it_is_made(tmp_path: Path) -> None:
+    """Else each call of a run would be refused as not countable."""
+    (tmp_path / "notes.txt").write_text("not a database at all")
+    for path, words in (
+        (tmp_path, "is a folder"),
+        (tmp_path / "none" / "counts.db", "there is no folder"),
+        (tmp_path / "notes.txt", "no SQLite database"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            SQLiteCounter(path)
+    counter = SQLiteCounter(tmp_path / "counts.db")
+    counter.take([("calls", 1)])
+    assert SQLiteCounter(tmp_path / "counts.db").taken() == {"calls": 1}

@@ -97,6 +97,16 @@ def test_an_agent_answers_as_a_tool(wire: Wire) -> None:
         assert [e for e in wire.events if isinstance(e, ToolProgress)] == nested
 
 
+def test_an_empty_task_is_the_models_to_correct() -> None:
+    """It is told so, and no request is made for it."""
+    inner = ScriptedModel([say("ok")])
+    scout = Agent(inner.provider("openai"), name="scout")
+    outer = ScriptedModel([call("scout", task=" "), say("done")])
+    result = Agent(outer.provider("openai"), tools=[scout.as_tool()]).run_sync("go")
+    assert result.tool_calls[0].result.error == f"`scout` failed: {FEEDBACK.agent_without_task()}"
+    assert not inner.requests
+
+
 def test_how_it_is_described() -> None:
     """By its author, or as plainly as can be; the one argument is a task."""
     agent = Agent("openai:x", name="researcher", tools=[search])
@@ -112,6 +122,15 @@ def test_how_it_is_described() -> None:
     }
     with pytest.raises(DefinitionError, match="name='my_agent'"):
         Agent("openai:x", name="my agent").as_tool()
+    assert "the agent agent" not in Agent("openai:x").as_tool().description
+
+
+def test_a_name_that_cannot_be_a_tools_is_told_at_the_line_that_asks_for_the_tool() -> None:
+    """Not at a line of ours."""
+    with pytest.raises(DefinitionError) as caught:
+        Agent("openai:x", name="My scout!").as_tool()
+    (problem,) = caught.value.problems
+    assert problem.partition(": ")[0].rpartition(":")[0].endswith("test_nested_agents.py")
 
 
 @both_drivers

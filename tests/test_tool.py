@@ -170,6 +170,7 @@ def test_strict_must_hold_or_say_why_not() -> None:
     assert not report.strict
     assert "anything" in str(report)
     assert add.strict_report("anthropic").strict
+    assert add.strict_report("local").strict
     with pytest.raises(ValueError, match="'openai', 'anthropic'"):
         add.strict_report("nobody")  # type: ignore[arg-type] # pyright: ignore
 

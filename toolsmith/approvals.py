@@ -193,6 +193,10 @@ class Pending:
             ValueError: an id that does not wait here, or one that is both approved and denied.
         """
         ids = [c.id for c in self.calls]
+        for name, given in (("approve", approve), ("deny", deny)):
+            if isinstance(given, str):
+                everything = "True for all" if name == "approve" else "a list of all ids to refuse them all"
+                raise ValueError(f"{name}={given!r}: give ids in a list, as in {name}={ids[:1]!r}; {everything}.")
         yes = set(ids) - set(deny) if approve is True else set(() if approve is False else approve)
         for wrong in (*(i for i in yes if i not in ids), *(i for i in deny if i not in ids)):
             raise ValueError(f"No call {wrong!r} waits for approval; these do: {', '.join(ids) or 'none'}.")

@@ -16,17 +16,33 @@ from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
 from os import PathLike, fspath
+from pathlib import Path
 
 from toolsmith.limits import SharedCounter
 
 __all__ = ["SQLiteCounter", "SharedCounter"]
 
+_HEAD = b"SQLite format 3\x00"
 _TABLE = """
 CREATE TABLE IF NOT EXISTS toolsmith_counts (
     counter TEXT NOT NULL, budget TEXT NOT NULL, began INTEGER NOT NULL, taken INTEGER NOT NULL,
     PRIMARY KEY (counter, budget)
 ) WITHOUT ROWID
 """
+
+
+def _unfit(path: Path) -> str:
+    """Why no counter can be kept in a file, as far as that is seen without a lock; "" if nothing is."""
+    if path.is_dir():
+        return "this is a folder; give the path of a file in it."
+    if not path.parent.is_dir():
+        return f"there is no folder {path.parent}; make it first."
+    if path.is_file():
+        with path.open("rb") as file:
+            head = file.read(len(_HEAD))
+        if head and head != _HEAD:
+            return "this file is there, and it is no SQLite database."
+    return ""
 
 
 class SQLiteCounter:
@@ -43,7 +59,8 @@ class SQLiteCounter:
         patience: seconds to wait for other processes before the call is refused as not countable.
 
     Raises:
-        ValueError: a path that no other process could see, or a window or patience that is not more than 0.
+        ValueError: a path that no other process could see, or that cannot be an SQLite file; or a window or patience
+            that is not more than 0.
     """
 
     def __init__(
@@ -60,6 +77,8 @@ class SQLiteCounter:
         self.patience = patience
         if not self.path or self.path == ":memory:":
             raise ValueError("SQLiteCounter needs the path of a file: what is in memory no other process can see.")
+        if wrong := _unfit(Path(self.path)):
+            raise ValueError(f"SQLiteCounter({self.path!r}): {wrong}")
         if self.window is not None and not self.window > 0:
             raise ValueError(f"SQLiteCounter(window={window!r}) must be more than 0 seconds, or None.")
         if not patience > 0:

@@ -303,7 +303,7 @@ class Tool(Generic[P, R]):
         """
         return tool_dicts.anthropic_dict(self.spec, self._strictness(strict))
 
-    def strict_report(self, provider: Literal["openai", "anthropic"] | Service) -> StrictReport:
+    def strict_report(self, provider: Literal["openai", "anthropic", "local"] | Service) -> StrictReport:
         """Whether this tool, offered alone, is held to its schema by a service, and why; `print` it."""
         return tool_dicts.report(self.spec, self.options.strict, provider)
 

@@ -75,7 +75,7 @@ def report(spec: ToolSpec, strict: bool | None, provider: str | Service) -> Stri
 
     if not isinstance(provider, str):
         return dialects.strict_report(spec, strict, provider)
-    services = {"openai": dialects.OPENAI, "anthropic": dialects.CLAUDE}
+    services = {"openai": dialects.OPENAI, "anthropic": dialects.CLAUDE, "local": dialects.LOCAL}
     if provider not in services:
-        raise ValueError(f"strict_report takes 'openai', 'anthropic' or a Service, not {provider!r}.")
+        raise ValueError(f"strict_report takes 'openai', 'anthropic', 'local' or a Service, not {provider!r}.")
     return dialects.strict_report(spec, strict, services[provider])

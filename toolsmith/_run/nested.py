@@ -9,6 +9,7 @@ call that it answers. People are asked about its calls by its own `approve`, els
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from math import inf
@@ -17,10 +18,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import Field
 
 from toolsmith._calls import workers
+from toolsmith._derive.places import Place
 from toolsmith._feedback import FEEDBACK, Feedback
 from toolsmith._run.budget import Around
 from toolsmith._run.context import RunContext
-from toolsmith.errors import ConfigError, ToolError
+from toolsmith.errors import ConfigError, DefinitionError, ToolError
 from toolsmith.messages import Message, Opaque, ToolResult
 from toolsmith.tool import Tool
 
@@ -63,13 +65,27 @@ def agent_tool(begin: Begin, tools: ToolRegistry, feedback: Feedback | None, opt
     ask.__name__ = ask.__qualname__ = name
     # An agent takes longer than a function: its own limits, and the outer run's, say when it is enough.
     options = {"timeout": inf, **options, "description": options["description"] or words.agent_described(name)}
-    made = Tool(ask, **options)
+    try:
+        made = Tool(ask, **options)
+    except DefinitionError as error:
+        ours, theirs = str(Place.of(ask)), _author()
+        raise DefinitionError([p.replace(f"{ours}: ", f"{theirs}: ", 1) for p in error.problems]) from None
     made.inner = tools
     return made
 
 
+def _author() -> Place:
+    """The line outside of this package that is running now: it asked for the tool."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "toolsmith":
+        frame = frame.f_back
+    return Place("", 0, "Agent.as_tool") if frame is None else Place(frame.f_code.co_filename, frame.f_lineno)
+
+
 async def _run(begin: Begin, task: str, context: RunContext[Any], say: Feedback) -> RunResult[Any]:
     around = context.around
+    if not task.strip():
+        raise ToolError(say.agent_without_task())
     if around is not None:
         if len(list(around.budget.chain())) >= MAX_DEPTH:
             raise ToolError(say.agent_too_deep())

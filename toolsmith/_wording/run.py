@@ -197,11 +197,16 @@ class RunWording(Wording):
 
     def agent_described(self, name: str) -> str:
         """What a model is told of an agent that is a tool, where its author has said nothing."""
-        return f"Hand a task to the agent {name} and get its answer. It works on its own and sees only the task."
+        who = "another agent" if name == "agent" else f"the agent {name}"
+        return f"Hand a task to {who} and get its answer. It works on its own and sees only the task."
 
     def agent_task(self) -> str:
         """Describes the one argument of such a tool."""
         return "What is to be done, with everything that must be known for it."
+
+    def agent_without_task(self) -> str:
+        """Such a tool was called with an empty task."""
+        return "The task is empty. Say in `task` what is to be done, with everything that must be known for it."
 
     def agent_cut_short(self, reason: str) -> str:
         """Goes with an answer of such an agent.
