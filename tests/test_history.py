@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import example, given, settings
@@ -246,3 +246,25 @@ def test_calls_and_answers_where_they_cannot_stand_are_left_out(wire: Wire) -> N
 
 def _output(number: int) -> ToolOutput:
     return ToolOutput("call_0", "add", str(number + 1))
+
+
+@pytest.mark.parametrize("prompt", ["", " ", [""]])
+def test_an_empty_prompt_is_refused_with_a_history_too(prompt: Any) -> None:
+    """Each service refuses it in words of its own, after a request; None is how one goes on without a prompt."""
+    model = ScriptedModel([say("Hello."), say("Again.")])
+    agent = Agent(model.provider("anthropic"))
+    before = agent.run_sync("Hi").messages
+    with pytest.raises(ValueError, match="The prompt is empty"):
+        agent.run_sync(prompt, message_history=before)
+    assert len(model.requests) == 1
+    assert agent.run_sync(None, message_history=before[:1]).output == "Again."
+
+
+def test_after_the_models_answer_somebody_has_to_say_something() -> None:
+    """Claude takes no history that ends with its own words, and another model has nothing to answer."""
+    model = ScriptedModel([say("Hello.")])
+    agent = Agent(model.provider("anthropic"))
+    before = agent.run_sync("Hi").messages
+    with pytest.raises(ValueError, match="ends with the model's answer"):
+        agent.run_sync(message_history=before)
+    assert len(model.requests) == 1

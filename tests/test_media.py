@@ -173,7 +173,10 @@ def test_they_are_values(value: Image | File) -> None:
 @pytest.mark.parametrize(
     ("prompt", "says"),
     [
-        ([], "empty list"),
+        ([], "The prompt is empty"),
+        ("", "The prompt is empty"),
+        (" \n", "The prompt is empty"),
+        (["", " "], "to go on from message_history as it stands, give None"),
         (Path("x.png"), "type " + type(Path()).__name__),
         (b"abc", "type bytes"),
         (["What is this?", Path("x.png")], "Item 2 of the prompt is a value of type " + type(Path()).__name__),

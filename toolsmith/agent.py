@@ -193,7 +193,8 @@ class Agent(Generic[OutputT]):
 
         Raises:
             RunError: the run ended without an answer; `error.messages` holds the history so far.
-            ValueError: the prompt is an empty list, or a text with half of a surrogate pair in it.
+            ValueError: the prompt is empty, or a text with half of a surrogate pair in it; or there is none, and the
+                history ends with the model's answer.
         """
         return await self._begin(prompt, options).answer()
 

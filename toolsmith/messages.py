@@ -136,10 +136,10 @@ def prompt_parts(prompt: Prompt) -> tuple[Text | Image | File, ...]:
 
     Raises:
         TypeError: it holds something else; the text says how to make an image or a file of it.
-        ValueError: it is an empty list, or a text has half of a surrogate pair in it, which UTF-8 cannot hold.
+        ValueError: it is empty, or a text has half of a surrogate pair in it, which UTF-8 cannot hold.
     """
     if isinstance(prompt, str):
-        return (Text(encoded_text(prompt, "The prompt")),)
+        return _said(Text(encoded_text(prompt, "The prompt")))
     if isinstance(prompt, (Image, File)):
         return (prompt,)
     if not isinstance(prompt, Sequence) or isinstance(prompt, (bytes, bytearray, memoryview)):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -150,12 +150,19 @@ def prompt_parts(prompt: Prompt) -> tuple[Text | Image | File, ...]:
                 f"Item {number} of the prompt is {_kind(item)}. A prompt is a text, or a list of texts, Image(...) and "
                 "File(...); from a path: Image.from_path(path), File.from_path(path)."
             )
-    if not prompt:
-        raise ValueError("The prompt is an empty list.")
-    return tuple(
-        Text(encoded_text(item, f"Item {number} of the prompt")) if isinstance(item, str) else item
-        for number, item in enumerate(prompt, 1)
+    return _said(
+        *(
+            Text(encoded_text(item, f"Item {number} of the prompt")) if isinstance(item, str) else item
+            for number, item in enumerate(prompt, 1)
+        )
     )
+
+
+def _said(*parts: Text | Image | File) -> tuple[Text | Image | File, ...]:
+    """The parts, if they say something: services refuse a message that does not, each in words of its own."""
+    if all(isinstance(part, Text) and not part.text.strip() for part in parts):
+        raise ValueError("The prompt is empty. Say what to do; to go on from message_history as it stands, give None.")
+    return parts
 
 
 def encoded_text(text: str, what: str) -> str:

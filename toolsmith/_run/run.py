@@ -81,6 +81,10 @@ def begin(
         messages.append(Message("user", prompt_parts(prompt)))
     elif not messages:
         raise TypeError("A run needs a prompt, or a message_history to go on from.")
+    elif _is_answered(messages):
+        raise ValueError(
+            "The message_history ends with the model's answer, which leaves nothing to go on with: say more."
+        )
     outer = None if wishes.around is None else wishes.around.budget
     run = _run(agent, offers, messages, Budget(agent.limits, outer=outer), wishes, before)
     if run.emit is not None:
@@ -90,6 +94,12 @@ def begin(
         if run.emit is not None:
             run.emit(HistoryMended(tuple(notes)))
     return run
+
+
+def _is_answered(messages: Sequence[Message]) -> bool:
+    """Whether the model has had its say; a turn that its service has paused does not end with words."""
+    last = messages[-1]
+    return last.role == "assistant" and not last.tool_calls and bool(last.parts) and isinstance(last.parts[-1], Text)
 
 
 def _said(prompt: Prompt | None) -> str:
