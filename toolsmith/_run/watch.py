@@ -130,7 +130,9 @@ class Watch:
         # From before the tool was marked; or a failure, in which a page may have had its say. Of nothing nobody is the
         # author: what stands beside it are the tool's words, and the model's query in them.
         text = output.text
-        if not found and marked and not text.startswith((f"`{output.name}` was not run", "[]\n\n", "{}\n\n")):
+        ours = text.startswith((f"`{output.name}` was not run", "[]\n\n", "{}\n\n"))
+        # Failures have no fence of ours around them: one that is in it was written by others.
+        if (output.is_error or not found) and marked and not ours:
             found.append((text, output.name))
         if found or marked:
             found += [(words, output.name) for one in output.media if isinstance(one, File) and (words := _words(one))]

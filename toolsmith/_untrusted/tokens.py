@@ -61,6 +61,9 @@ def tokens(text: str) -> Iterator[Token]:
         match match.lastgroup:
             case "url":
                 forms = _address_forms(shown)
+            case "mail":
+                name, _, host = shown.rpartition("@")
+                forms = (shown, f"{name.partition('+')[0]}@{host}")  # what stands behind "+" is as the sender likes
             case "host":
                 forms = _host_forms(shown)
             case "number":
