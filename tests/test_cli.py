@@ -496,6 +496,7 @@ class TestApproval:
         err = capsys.readouterr().err
         assert "pay waits for approval" in err
         assert "The run ended without an answer: approval" in err
+        assert "run it at a terminal, or with an agent that has approve=..." in " ".join(err.split())
 
     def test_machines_are_told_which_calls_wait(self, scripted: Any, capsys: pytest.CaptureFixture[str]) -> None:
         scripted(call("pay", amount=7))

@@ -284,6 +284,11 @@ class PeopleView:
             detail = f" ({result.detail})" if result.detail else ""
             words = "The model answered with what it had" if answered else "The run ended without an answer"
             self._line(f"{words}: {result.stop_reason.replace('_', ' ')}{detail}.", "yellow")
+        if result.stop_reason == "approval":
+            self._line(
+                "Nobody has decided: run it at a terminal, or with an agent that has approve=... (see docs/runs.md).",
+                "yellow",
+            )
         self.note(
             account(
                 turns=result.turns,
