@@ -71,6 +71,15 @@ def test_what_failed_is_named_and_the_code_says_so(capsys: pytest.CaptureFixture
     assert capsys.readouterr().out == "failed: docs/bad\\x1b[31m.txt: it holds binary data, not text\n"
 
 
+def test_a_misspelt_folder_is_no_text(capsys: pytest.CaptureFixture[str]) -> None:
+    """From Python a word may be a text; here it is a path."""
+    assert rag("add", "dosc", "docs/*.md", "my notes") == 1
+    assert capsys.readouterr().out == (
+        "2 added, 0 unchanged, 2 failed; 2 passages written\n"
+        "failed: dosc: there is no such file\nfailed: my notes: there is no such file\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

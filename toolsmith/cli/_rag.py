@@ -10,6 +10,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from toolsmith.cli import _exits
@@ -131,9 +132,11 @@ def _rag(options: argparse.Namespace) -> RAG:
 
 def _add(rag: RAG, options: argparse.Namespace, out: TextIO) -> int:
     metadata = dict(_pair(text) for text in options.metadata)
+    # Here a word is always a path: a misspelt one must not become a text.
+    named = [word if any(c in word for c in "*?[") else Path(word) for word in options.words]
     with _progress(quiet=options.quiet or options.json) as told:
         account = rag.add(
-            options.words,
+            named,
             metadata=metadata,
             match=options.match or "*",
             remove_missing=options.remove_missing,
