@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from own_modules import forgotten
 
-from toolsmith import ConfigError, DefinitionError, Limits, ModelSettings, config
+from toolsmith import Agent, ConfigError, DefinitionError, Limits, ModelSettings, config
 from toolsmith.config import Config
 
 GOOD = """
@@ -389,6 +389,24 @@ class TestTools:
         assert "There is no file" in found[3]
         assert "Did you mean 'tools.py'?" in found[3]
         assert "has no 'opn'" in found[4]
+
+    def test_missing_names_are_told_with_the_other_mistakes_of_the_file(self) -> None:
+        """One reading of the file, one list."""
+        write_shop()
+        path = write(
+            '[agents.a]\nlimits = { tunrs = 3 }\ntools = ["shop.tools:refnd", 3]\nfeedback = "shop.tools:refund"\n'
+            "[agents.b]\ntols = []\n"
+        )
+        with pytest.raises(ConfigError) as caught:
+            Agent.from_config(path, "a")
+        told = "\n".join(caught.value.problems)
+        for words in (
+            "tunrs: there is no such setting",
+            "tols: there is no such",
+            "no 'refnd'",
+            "is no toolsmith.Feedback",
+        ):
+            assert words in told
 
     def test_what_a_module_has_imported_is_not_what_was_meant(self) -> None:
         """`tool`, which every module of tools imports, is near to `tools`; its own names are proposed."""

@@ -167,7 +167,7 @@ class Agent(Generic[OutputT]):
         from toolsmith import config
 
         make = cast("Callable[..., Self]", cls)
-        return make(**config.load(path).agent_arguments(name))
+        return make(**config.agent_arguments(path, name))
 
     @property
     def providers(self) -> list[Provider]:

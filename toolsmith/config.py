@@ -30,7 +30,8 @@ TOOLSMITH_MODEL says which (either way), else it is "local:smollm2".
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -216,19 +217,7 @@ class Config:
             ConfigError: no such agent, or tools that cannot be imported (all of them named).
         """
         settings = self.agent(name)
-        tools: list[Any] = []
-        problems: list[str] = []
-        for reference in settings.tools:
-            try:
-                tools.append(load_object(reference, folder=self.path.parent))
-            except ConfigError as error:
-                problems.extend(f"{self.path}: [agents.{name}] tools: {p}" for p in error.problems)
-        feedback: Feedback | None = None
-        if settings.feedback is not None:
-            try:
-                feedback = _feedback(load_object(settings.feedback, folder=self.path.parent), settings.feedback)
-            except ConfigError as error:
-                problems.extend(f"{self.path}: [agents.{name}] feedback: {p}" for p in error.problems)
+        tools, feedback, problems = _imported(self.path, name, settings.tools, settings.feedback)
         if problems:
             raise ConfigError(problems)
         return AgentArguments(
@@ -268,6 +257,55 @@ def load(path: str | os.PathLike[str]) -> Config:
         for name, table in file.models.items()
     }
     return Config(path=reader.path, models=models, agents=file.agents)
+
+
+def agent_arguments(path: str | os.PathLike[str], name: str) -> AgentArguments:
+    """The arguments to build an agent of a file with.
+
+    Raises:
+        ConfigError: what is wrong in the file, and with the tools and the feedback that this agent names; all at once.
+    """
+    try:
+        config = load(path)
+    except ConfigError as error:
+        raise ConfigError([*error.problems, *_unimportable(Path(path), name)]) from None
+    return config.agent_arguments(name)
+
+
+def _unimportable(path: Path, name: str) -> Sequence[str]:
+    """What is wrong with the names in one table of a file that has other mistakes as well."""
+    try:
+        data: Any = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        table: Any = data["agents"][name]
+        tools: Any = table.get("tools", ())
+        named: list[Any] = [tools] if isinstance(tools, str) else list(tools)
+        feedback: Any = table.get("feedback")
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return ()
+    # What is not even written as a reference has been told already.
+    good = [t for t in named if isinstance(t, str) and is_reference(t)]
+    known = isinstance(feedback, str) and is_reference(feedback)
+    return _imported(path, name, good, feedback if known else None)[2]
+
+
+def _imported(
+    path: Path, name: str, references: Iterable[str], feedback: str | None
+) -> tuple[list[Any], Feedback | None, list[str]]:
+    """What an agent's table names: its tools, its feedback, and what is wrong with them."""
+    tools: list[Any] = []
+    problems: list[str] = []
+    for reference in references:
+        try:
+            tools.append(load_object(reference, folder=path.parent))
+        except ConfigError as error:
+            problems.extend(f"{path}: [agents.{name}] tools: {p}" for p in error.problems)
+    words: Feedback | None = None
+    if feedback is not None:
+        try:
+            words = _feedback(load_object(feedback, folder=path.parent), feedback)
+        except ConfigError as error:
+            problems.extend(f"{path}: [agents.{name}] feedback: {p}" for p in error.problems)
+    return tools, words, problems
 
 
 def _feedback(found: object, reference: str) -> Feedback:
