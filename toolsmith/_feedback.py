@@ -307,7 +307,7 @@ class Feedback(MediaWording, RunWording, SizeWording, UntrustedWording):
         """What was changed in a result to make JSON of it.
 
         Args:
-            kind: "not_a_number", "broken_text" or "base64", as in `_results.Note`.
+            kind: "not_a_number", "broken_text" or "base64".
         """
         return {
             "not_a_number": "null stands where a number was undefined or infinite.",
@@ -319,7 +319,7 @@ class Feedback(MediaWording, RunWording, SizeWording, UntrustedWording):
         """Why a result is no JSON data, for `unserialisable`.
 
         Args:
-            why: "unknown", "circular", "deep", "endless", "pending", "keys" or "digits", as in `_results.Why`.
+            why: "unknown", "circular", "deep", "endless", "pending", "keys" or "digits".
             path: where in the result.
         """
         what = {
