@@ -370,6 +370,7 @@ class TestExitCodes:
             (["run", "Hi there,", "you?"], "in quotes"),
             (["run", "shop:refund"], "there is no prompt ('shop:refund' names a tool)"),
             (["run"], "there is no prompt"),
+            (["run", "shop:refund", " "], "the prompt is empty"),
             (["run", "--model", "antropic:claude", "Hi."], "Did you mean 'anthropic'?"),
             (["run", "--model", "fsat", "Hi."], "Did you mean 'fast'?"),
             (["run", "--profile", "fsat", "Hi."], "Did you mean 'fast'?"),

@@ -135,6 +135,8 @@ def _run(options: argparse.Namespace) -> int:
     words: list[str] = options.words
     if words and words[-1] != "-" and not is_reference(words[-1]):
         *references, prompt = words
+        if not prompt.strip():
+            raise _UsageError("the prompt is empty: say what to do.")
     else:
         references, prompt = [w for w in words if w != "-"], _read_prompt(words)
 
