@@ -534,6 +534,24 @@ def test_without_it_the_model_is_told_to_ask_for_less() -> None:
         assert text.endswith("To see it, call `look` for a smaller part.")
 
 
+def test_a_tool_without_arguments_is_not_called_for_less() -> None:
+    """It would give the same again; by the reader the rest can be had."""
+
+    @tool
+    def everything() -> str:
+        """Give all."""
+        return "a " * 900
+
+    for size, ending in (
+        (400, "There is no more of it to be had: `everything` takes no arguments, and would give the same again."),
+        (800, "}."),
+    ):
+        text = run(call("everything"), tools=[everything], limits=Limits(result_chars=size))[1][0]
+        assert "for a smaller part" not in text
+        assert len(text) <= size
+        assert text.endswith(ending)
+
+
 def test_a_tool_of_the_same_name_is_another_tool() -> None:
     """The reader takes a name that is free, and says so."""
     mine = giving("mine", name="read_more")

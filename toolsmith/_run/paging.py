@@ -174,7 +174,16 @@ def _last_issued(history: Iterable[Message]) -> int:
 # ---- cutting
 
 
-def shortened(result: ToolResult, tool: str, bound: int, tell: Tell, words: Feedback, pages: Pages | None) -> str:
+def shortened(
+    result: ToolResult,
+    tool: str,
+    bound: int,
+    tell: Tell,
+    words: Feedback,
+    pages: Pages | None,
+    *,
+    divisible: bool = True,
+) -> str:
     """What the model reads of a success, in at most `bound` characters.
 
     Args:
@@ -184,6 +193,7 @@ def shortened(result: ToolResult, tool: str, bound: int, tell: Tell, words: Feed
         tell: gives a result as the model reads it.
         words: what is said of cuts.
         pages: keeps it for reading on; None where there is no reader.
+        divisible: the tool takes arguments, by which it can be asked for a smaller part.
     """
     data = words.media_lines(result.data) if result.media else result.data
     total = len(words.result_text(ToolResult(True, data)))
@@ -199,19 +209,28 @@ def shortened(result: ToolResult, tool: str, bound: int, tell: Tell, words: Feed
         if not gaps and len(text := told(body)) <= bound:
             return text
     handle = pages.keep(kept) if pages is not None else ""
-    text = _cut_to(bound, kept, told, words, pages, handle)
+    say = words.cut_note if divisible else words.cut_whole
+    text = _cut_to(bound, kept, told, words, say, pages, handle)
     if handle:
         kept.freeze()
     return text
 
 
-def _cut_to(bound: int, kept: Kept, told: Callable[..., str], words: Feedback, pages: Pages | None, handle: str) -> str:
+def _cut_to(
+    bound: int,
+    kept: Kept,
+    told: Callable[..., str],
+    words: Feedback,
+    say: Callable[..., str],
+    pages: Pages | None,
+    handle: str,
+) -> str:
     """As much of a result as there is room for beside a note that says how to see the rest."""
     tool, total, value = kept.tool, kept.size, kept.value
 
     def note(gaps: Sequence[Gap]) -> str:
         more = pages.arguments(handle, kept, gaps[0]) if pages is not None and handle and gaps else ""
-        return words.cut_note(tool, total, reader=pages.reader.name if pages is not None and more else "", more=more)
+        return say(tool, total, reader=pages.reader.name if pages is not None and more else "", more=more)
 
     room = bound - len(told("x", note([((), total)]))) + 1
     for _ in range(4):

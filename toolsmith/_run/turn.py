@@ -7,7 +7,7 @@ fails in the same way, and whether a third is run at all. An answer that depends
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -303,8 +303,15 @@ class Turn:
         if bound is not None and len(text) > bound:
             from toolsmith._run.paging import shortened
 
+            tool = self._named(call.name)
             text = shortened(
-                result, call.name, bound, lambda part: self.text(call.name, part), self.feedback, self.pages
+                result,
+                call.name,
+                bound,
+                lambda part: self.text(call.name, part),
+                self.feedback,
+                self.pages,
+                divisible=tool is None or _takes_arguments(tool.input_schema),
             )
         return ToolOutput(call.id, call.name, text, media=result.media)
 
@@ -348,6 +355,10 @@ def _look_for_remedy(tool: Tool[..., Any], use: str, tools: ToolRegistry) -> Non
         tool.name,
         use,
     )
+
+
+def _takes_arguments(schema: Mapping[str, Any]) -> bool:
+    return bool(schema.get("properties", True) or schema.get("additionalProperties"))
 
 
 def _remarked(result: ToolResult, remarks: Sequence[str]) -> ToolResult:

@@ -49,6 +49,20 @@ class SizeWording(Wording):
             return f"{gaps} To read on, call `{reader}` with {more}, or `{tool}` for a smaller part."
         return f"{gaps} To see it, call `{tool}` for a smaller part."
 
+    def cut_whole(self, tool: str, total: int, *, reader: str = "", more: str = "") -> str:
+        """As `cut_note`, of a tool that takes no arguments: it cannot be asked for less.
+
+        Args:
+            tool: which gave it.
+            total: characters of the whole.
+            reader: the tool to read on with; "" where there is none.
+            more: its arguments for the first gap, as JSON.
+        """
+        gaps = f"[... ] marks what is left out of {self.counted(total, 'character')}."
+        if reader:
+            return f"{gaps} To read on, call `{reader}` with {more}."
+        return f"{gaps} There is no more of it to be had: `{tool}` takes no arguments, and would give the same again."
+
     # ---- reading on
 
     def page_note(
