@@ -509,6 +509,7 @@ def _agents() -> list[Entry]:
             "And its one argument",
             lambda: Agent(_NOBODY, name="planner").as_tool().input_schema["properties"]["task"]["description"],
         ),
+        ("It was given no task", _idle),
         ("It answered at the end of its turns", told(hotels, say("Hotel Oslo is free."), limits=one)),
         ("It had no answer then", told(hotels, say(""), limits=one)),
         ("It declined", told(refuse("No."))),
@@ -518,6 +519,10 @@ def _agents() -> list[Entry]:
 
 
 _NOBODY = "openai:nobody"
+
+
+def _idle() -> str:
+    return _outputs(call("planner", task=" "), tools=[Agent(_NOBODY, name="planner").as_tool()])[0]
 
 
 def _deep() -> str:
