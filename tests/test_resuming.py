@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from wire import Wire
 
-from toolsmith import Agent, Message, Pending, RunResult, Tool, ToolOutput, tool
+from toolsmith import Agent, Message, Pending, RunResult, TextDelta, Tool, ToolOutput, ToolResultReady, tool
 from toolsmith.testing import ScriptedModel, call, raw_call, say
 
 
@@ -58,9 +58,24 @@ def _outputs(messages: list[Message]) -> list[str]:
 
 
 def _resume(wire: Wire, agent: Agent, waiting: Any, **decided: Any) -> RunResult[str]:
-    if wire.driver.startswith("sync"):
-        return agent.resume_sync(waiting, **decided)
-    return asyncio.run(agent.resume(waiting, **decided))
+    """By the cell's driver, so that all four of them are held to the same."""
+    match wire.driver:
+        case "sync":
+            return agent.resume_sync(waiting, **decided)
+        case "async":
+            return asyncio.run(agent.resume(waiting, **decided))
+        case "sync-stream":
+            with agent.resume_stream_sync(waiting, **decided) as events:
+                wire.events = list(events)
+            return events.result
+        case "async-stream":
+            return asyncio.run(_stream(wire, agent, waiting, decided))
+
+
+async def _stream(wire: Wire, agent: Agent, waiting: Any, decided: dict[str, Any]) -> RunResult[str]:
+    async with agent.resume_stream(waiting, **decided) as events:
+        wire.events = [event async for event in events]
+    return events.result
 
 
 @pytest.mark.parametrize("strict", [None, False], ids=["strict", "loose"])
@@ -210,3 +225,24 @@ def test_answers_that_come_one_by_one_are_all_kept() -> None:
     split = [Message("tool", (p,)) for p in messages[2].parts]
     after = agent.run_sync("thanks", message_history=[*messages[:2], *split, *messages[3:]])
     assert _outputs(after.messages) == ["1000", "paid a", "paid b"]
+
+
+def test_a_stream_of_what_comes_after(wire: Wire) -> None:
+    """It tells the calls that are run now, and the words; the result is that of `resume`."""
+    script = [BOTH, say("paid")]
+    waiting = wire.run(Agent(wire.provider(wire.model(*script)), tools=_two([])), "go").pending
+    assert waiting is not None
+    agent = Agent(wire.provider(wire.model(say("paid"), say("paid"))), tools=_two([]))
+    result = _resume(wire, agent, waiting, approve=True)
+    plain = agent.resume_sync(waiting, approve=True)
+    assert [m.parts for m in result.messages] == [m.parts for m in plain.messages]
+    if wire.driver.endswith("stream"):
+        assert [e.call.name for e in wire.events if isinstance(e, ToolResultReady)] == ["pay", "pay"]
+        assert "".join(e.text for e in wire.events if isinstance(e, TextDelta)) == "paid"
+
+
+def test_a_misspelt_keyword_is_refused() -> None:
+    """It must not leave a call undecided, or allowed."""
+    agent = Agent(ScriptedModel([BOTH]).provider("openai"), tools=_two([]))
+    with pytest.raises(TypeError, match="A run has no option aprove"):
+        agent.resume_sync(agent.run_sync("go"), aprove=True)  # pyright: ignore[reportCallIssue]

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from toolsmith.tool import Tool
     from toolsmith.web.search import WebSearch
 
-__all__ = ["Agent", "RunOptions", "RunResult", "StopReason", "ToolRecord"]
+    Waiting = RunResult[Any] | Pending
+
+__all__ = ["Agent", "ResumeOptions", "RunOptions", "RunResult", "StopReason", "ToolRecord"]
 
 OutputT = TypeVar("OutputT", default=str)
 
@@ -56,6 +58,21 @@ class RunOptions(TypedDict, total=False):
     tool_choice: str
     allowed_tools: Allowed
     approve: Approve | None
+
+
+class ResumeOptions(TypedDict, total=False):
+    """The keywords of `resume`.
+
+    Attributes:
+        approve: ids of calls to run; True for all that `deny` does not name.
+        deny: ids of calls to refuse; a mapping gives the reason that the model is told.
+        deps, allowed_tools: as in `RunOptions`; without `allowed_tools`, those of the turn that waited.
+    """
+
+    approve: Collection[str] | bool
+    deny: Mapping[str, str] | Collection[str]
+    deps: Any
+    allowed_tools: Allowed
 
 
 class Agent(Generic[OutputT]):
@@ -224,41 +241,35 @@ class Agent(Generic[OutputT]):
         run = self._begin(prompt, options, keep=True)
         return SyncRunStream(run.conversation.history, run.events)
 
-    async def resume(
-        self,
-        waiting: RunResult[Any] | Pending,
-        *,
-        approve: Collection[str] | bool = (),
-        deny: Mapping[str, str] | Collection[str] = (),
-        deps: Any = None,
-        allowed_tools: Allowed = None,
-    ) -> RunResult[OutputT]:
+    async def resume(self, waiting: Waiting, **decided: Unpack[ResumeOptions]) -> RunResult[OutputT]:
         """Go on where calls waited for a person. Calls of that turn that have run already are not repeated.
 
         Args:
             waiting: the result whose `stop_reason` is "approval", or its `pending`, loaded in any process.
-            approve: ids of calls to run; True for all that `deny` does not name.
-            deny: ids of calls to refuse; a mapping gives the reason that the model is told.
-            deps: as in `run`.
-            allowed_tools: as in `run`; None for those of the turn that waited.
+            decided: see `ResumeOptions`.
 
         Raises:
-            ValueError: an id that does not wait, or a result that does not.
-            RunError: as for `run`.
+            ValueError: an id that does not wait, or a result that does not. `RunError` as for `run`.
         """
-        return await self._resume(waiting, approve, deny, {"deps": deps, "allowed_tools": allowed_tools}).answer()
+        return await self._resume(waiting, decided).answer()
 
-    def resume_sync(
-        self,
-        waiting: RunResult[Any] | Pending,
-        *,
-        approve: Collection[str] | bool = (),
-        deny: Mapping[str, str] | Collection[str] = (),
-        deps: Any = None,
-        allowed_tools: Allowed = None,
-    ) -> RunResult[OutputT]:
+    def resume_sync(self, waiting: Waiting, **decided: Unpack[ResumeOptions]) -> RunResult[OutputT]:
         """`resume` for code without an event loop."""
-        return self._resume(waiting, approve, deny, {"deps": deps, "allowed_tools": allowed_tools}).answer_sync()
+        return self._resume(waiting, decided).answer_sync()
+
+    def resume_stream(self, waiting: Waiting, **decided: Unpack[ResumeOptions]) -> RunStream[OutputT]:
+        """`resume` as a stream of events, as `run_stream`."""
+        from toolsmith.streams import RunStream
+
+        run = self._resume(waiting, decided, keep=True)
+        return RunStream(run.conversation.history, run.aevents)
+
+    def resume_stream_sync(self, waiting: Waiting, **decided: Unpack[ResumeOptions]) -> SyncRunStream[OutputT]:
+        """`resume_stream` for code without an event loop."""
+        from toolsmith.streams import SyncRunStream
+
+        run = self._resume(waiting, decided, keep=True)
+        return SyncRunStream(run.conversation.history, run.events)
 
     def as_tool(
         self, *, name: str | None = None, description: str | None = None, **options: Unpack[Options]
@@ -297,26 +308,20 @@ class Agent(Generic[OutputT]):
     ) -> Run:
         from toolsmith._run.run import begin
 
-        if wrong := options.keys() - RunOptions.__annotations__.keys():
-            known = ", ".join(RunOptions.__annotations__)
-            raise TypeError(f"A run has no option {', '.join(sorted(wrong))}. Its options are: {known}.")
+        _check_options(options, RunOptions)
         history = options.get("message_history")
         return begin(self, self._kept_offers(), prompt, history, self._wishes(options, keep=keep, around=around))
 
-    def _resume(
-        self,
-        waiting: RunResult[Any] | Pending,
-        approve: Collection[str] | bool,
-        deny: Mapping[str, str] | Collection[str],
-        options: RunOptions,
-    ) -> Run:
+    def _resume(self, waiting: Waiting, decided: ResumeOptions, *, keep: bool = False) -> Run:
         from toolsmith._run.run import resume
 
+        _check_options(decided, ResumeOptions)
         pending = waiting.pending if isinstance(waiting, RunResult) else waiting
         if pending is None:
             raise ValueError("This run does not wait for anybody: its stop_reason is not 'approval'.")
-        decisions = pending.decisions(approve, deny)
-        return resume(self, self._kept_offers(), pending, decisions, self._wishes(options))
+        decisions = pending.decisions(decided.get("approve", ()), decided.get("deny", ()))
+        options: RunOptions = {"deps": decided.get("deps"), "allowed_tools": decided.get("allowed_tools")}
+        return resume(self, self._kept_offers(), pending, decisions, self._wishes(options, keep=keep))
 
     def _wishes(self, options: RunOptions, *, keep: bool = False, around: Around | None = None) -> Wishes:
         from toolsmith._run.run import Wishes
@@ -341,6 +346,11 @@ class Agent(Generic[OutputT]):
 
             self._offers = Offers()
         return self._offers
+
+
+def _check_options(given: Mapping[str, Any], options: type) -> None:
+    if wrong := ", ".join(sorted(given.keys() - options.__annotations__.keys())):
+        raise TypeError(f"A run has no option {wrong}. Its options are: {', '.join(options.__annotations__)}.")
 
 
 def _limits(limits: Limits | None, calls: int | None, tool_timeout: float | None) -> Limits:
