@@ -303,6 +303,10 @@ def _refused() -> list[Entry]:
             lambda: _outputs(room, allowed_tools=["search_hotels"])[0],
         ),
         (
+            "A call that waits for a person, where the conversation goes on without a decision",
+            lambda: _outputs(call("create_account", language="no"))[0],
+        ),
+        (
             "A call that a person refused, with a reason",
             lambda: _outputs(call("create_account", language="no"), approve=_decide("Not yet."))[0],
         ),
