@@ -57,10 +57,28 @@ class Sender:
             schema = self._root["$defs"][schema["$ref"].rpartition("/")[2]]
         return schema
 
+    def _opened(self, branches: list[Schema]) -> list[Schema]:
+        """With the unions in a union as parts of it, where a named tuple in them stands beside another object."""
+        flat = list(self._flat(branches, frozenset()))
+        solid = [self._solid(b) for b in flat]
+        tuples: list[Json] = [b.get("prefixItems") for b in solid]
+        named = any("properties" in b and list(b["properties"].values()) in tuples for b in solid)
+        return flat if named and sum(b.get("type") == "object" for b in solid) > 1 else branches
+
+    def _flat(self, branches: list[Schema], within: frozenset[str]) -> Iterator[Schema]:
+        for branch in branches:
+            inner: list[Schema] = self._solid(branch).get("anyOf", [])
+            name: str = branch.get("$ref", "")
+            if inner and name not in within:
+                yield from self._flat(inner, within | {name})
+            else:
+                yield branch
+
     def _value(self, value: Json, schema: Schema, *, beside_list: bool = False) -> Json:
         schema = self._solid(schema)
         branches: list[Schema] = schema.get("anyOf") or schema.get("oneOf") or []
         if branches:
+            branches = self._opened(branches)
             lists = any(self._is_list(b) for b in branches)
             admitting = [b for b in branches if self._admits(b, value)]
             branch = next((b for b in admitting if fits(self._whole(b), value)), admitting[0])

@@ -268,6 +268,9 @@ def test_a_named_tuple_beside_another_object_is_sent_as_a_list(dialect: Dialect,
     sent = {"item_1": 1, "item_2": 2}
     assert back(dialect, {"anyOf": [other, {"anyOf": [POINT, listed]}]}, sent) == {"p": [1, 2]}
     assert back(dialect, {"anyOf": [other, POINT, listed]}, sent) == {"p": [1, 2]}
+    assert back(dialect, {"anyOf": [{"anyOf": [{"type": "null"}, {"anyOf": [POINT, listed]}]}, other]}, sent) == {
+        "p": [1, 2]
+    }
 
 
 @both

@@ -215,8 +215,8 @@ def mend(messages: Sequence[Message], lost: Callable[[str], str]) -> tuple[list[
 
     A call without an answer gets one that says so; where answers follow answers the later ones stand, as after a run
     that waited for a person (`RunResult.new_messages` of both); an answer without a call is left out, and so are calls
-    and answers in messages where they cannot stand. Of what stands there twice the second gets ids of its own. A history that is in
-    order comes back as it is: nothing that was sent before may change.
+    and answers in messages where they cannot stand. Of what stands there twice the second gets ids of its own. A
+    history that is in order comes back as it is: nothing that was sent before may change.
 
     Args:
         messages: any history, also a trimmed or interrupted one.

@@ -6,7 +6,7 @@ One pass over the normal form makes, for each schema, what stands on the wire an
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -272,14 +272,21 @@ class _Compiler:
         return self.wire(union([s for s, _ in made]), node, decoder)
 
     def _opened(self, branches: list[Node]) -> list[Node]:
-        """Named tuples, each of which is a union itself, as alternatives of this one where it has other objects too."""
-        opened: list[Node] = []
+        """Unions in this one as alternatives of its own, where a named tuple in them stands beside another object."""
+        flat = list(self._flat(branches, set[str]()))
+        solid = [self.graph.solid(b) for b in flat]
+        twins = any(self._twin(list(n["properties"].values()), solid) for n in solid if n.get("properties"))
+        return flat if twins and sum("object" in types_of(n) for n in solid) > 1 else branches
+
+    def _flat(self, branches: list[Node], seen: set[str]) -> Iterator[Node]:
         for branch in branches:
             inner: list[Node] = self.graph.solid(branch).get("anyOf", [])
-            twins = any(self._twin(list(self.graph.solid(b).get("properties", {}).values()), inner) for b in inner)
-            opened += inner if twins else [branch]
-        objects = sum("object" in types_of(self.graph.solid(b)) for b in opened)
-        return opened if objects > 1 else branches
+            name = branch.get("$ref", "")
+            if not inner:
+                yield branch
+            elif name not in seen:  # a second time it would add nothing
+                seen |= {name} - {""}
+                yield from self._flat(inner, seen)
 
     def _without_twins(self, branches: list[Node], path: str) -> list[Node]:
         """A named tuple may be sent as an object or as a list: the object alone says all, and says the names.
