@@ -1,9 +1,17 @@
 """Fixtures for all tests."""
 
+import signal
+
 import pytest
 from wire import wire
 
 __all__ = ["wire"]
+
+
+def pytest_configure() -> None:
+    """A shell starts its background jobs with Ctrl-C ignored, and so would be the programs that the tests interrupt."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:

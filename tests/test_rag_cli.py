@@ -135,10 +135,12 @@ def test_a_bar_shows_how_far_it_is(capsys: pytest.CaptureFixture[str], monkeypat
 def test_interrupted_while_adding(folder: Path) -> None:
     """Ctrl-C is heard within a large document too, and ends with its code; what was stored stays."""
     assert rag("add", "docs") == 0
-    (folder / "large.txt").write_text("\n\n".join(f"Paragraph {n} of a large document." for n in range(400_000)))
+    (folder / "large.txt").write_text("\n\n".join(f"Paragraph {n} of a large document." for n in range(2_000_000)))
     command = [sys.executable, "-m", "toolsmith", "rag", "add", "large.txt", "--words-only"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(3)
+        while not list(folder.glob(".toolsmith/*-wal")) and process.poll() is None:
+            time.sleep(0.05)
+        time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         began = time.monotonic()
         _, said = process.communicate(timeout=60)
