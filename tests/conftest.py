@@ -20,3 +20,8 @@ def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str)
         inner = getattr(val, "func", val)  # of a partial
         return getattr(inner, "__qualname__", type(inner).__qualname__).replace("<locals>.", "")
     return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest tests come first: one that begins last would keep a single core busy at the end."""
+    items.sort(key=lambda item: item.path.name not in ("test_conformance.py", "test_soak.py"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, Final
 
 from toolsmith.errors import ErrorCategory, ProviderError
 from toolsmith.providers._wire import obj, txt
@@ -243,13 +243,25 @@ def _broken(cause: BaseException | None, error: BaseException, provider: str, ad
     return ProviderError(text, category="unknown", provider=provider)
 
 
+_BROKEN_OFF: Final = frozenset(
+    {
+        "RemoteProtocolError",
+        "ReadError",
+        "WriteError",
+        "ServerDisconnectedError",
+        "ConnectionResetError",
+        "BrokenPipeError",
+    }
+)
+
+
 def _trouble(error: BaseException, address: str) -> str:
     """How far a connection came; the transports tell a body that was cut off by their words only."""
     inner, why = _innermost(error), _root(error)
     names = {cls.__name__ for cls in type(inner).__mro__}
     if names & {"ClientPayloadError", "PayloadEncodingError"} or "message body" in str(inner):
         return f"the connection to {address} ended in the middle of the answer ({why})."
-    if names & {"RemoteProtocolError", "ReadError", "WriteError", "ServerDisconnectedError"}:
+    if names & _BROKEN_OFF:
         return f"the connection to {address} broke off before the answer was there ({why})."
     return f"no connection to {address} ({why}). Is the address right and the server up?"
 
