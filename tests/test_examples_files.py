@@ -88,7 +88,7 @@ ESCAPES = [
     ".",
     "/",
     "a.txt/../../secret.txt",
-    "/proc/self/root/etc/passwd",
+    "/proc/self/cwd/etc/passwd",
     "x" * 300,
 ]
 
