@@ -44,7 +44,7 @@ class SizeWording(Wording):
             reader: the tool to read on with; "" where there is none.
             more: its arguments for the first gap, as JSON.
         """
-        gaps = f"[... ] marks what is left out of {self.counted(total, 'character')}."
+        gaps = self._gaps(total)
         if reader:
             return f"{gaps} To read on, call `{reader}` with {more}, or `{tool}` for a smaller part."
         return f"{gaps} To see it, call `{tool}` for a smaller part."
@@ -58,10 +58,13 @@ class SizeWording(Wording):
             reader: the tool to read on with; "" where there is none.
             more: its arguments for the first gap, as JSON.
         """
-        gaps = f"[... ] marks what is left out of {self.counted(total, 'character')}."
+        gaps = self._gaps(total)
         if reader:
             return f"{gaps} To read on, call `{reader}` with {more}."
         return f"{gaps} There is no more of it to be had: `{tool}` takes no arguments, and would give the same again."
+
+    def _gaps(self, total: int) -> str:
+        return f"[... ] marks what is left out of {self.counted(total, 'character')}."
 
     # ---- reading on
 
