@@ -24,7 +24,7 @@ MAX_FUNCTION_LINES = 50
 LAYERS: tuple[tuple[str, str], ...] = (
     (
         "words that everything is said in",
-        "errors media _sniffing messages limits events history remedies counters _plain _callids _extras _wordllama "
+        "_dataclass errors media _sniffing messages limits events history remedies counters _plain _callids _extras _wordllama "
         "_run.result _run.citing",
     ),
     (

@@ -18,9 +18,10 @@ import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import TYPE_CHECKING, Any, cast
 
+from toolsmith._dataclass import dataclass
 from toolsmith._run.breaker import Breaker
 from toolsmith.errors import HistoryError
 from toolsmith.history import dump_media, dump_messages, load_media, load_messages

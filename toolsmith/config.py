@@ -32,11 +32,12 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
+from toolsmith._dataclass import dataclass
 from toolsmith._references import is_reference, load_object
 from toolsmith._tables import TableReader, checked
 from toolsmith.errors import ConfigError

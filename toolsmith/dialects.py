@@ -14,9 +14,10 @@ the same input gives the same output. To add a service, write a `Rules` in `_dia
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
+from toolsmith._dataclass import dataclass
 from toolsmith._dialects.decoders import Decoder, DialectError
 from toolsmith._dialects.jsonschema import Loss
 from toolsmith._dialects.loose import compile_loose

@@ -6,8 +6,9 @@ Observers are told in order, on the thread that drives the run. One that raises 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+from toolsmith._dataclass import dataclass
 
 if TYPE_CHECKING:
     from toolsmith._untrusted.spans import UntrustedSpan

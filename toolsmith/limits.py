@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Protocol, cast
+
+from toolsmith._dataclass import dataclass
 
 DEFAULT_TURNS = 25
 DEFAULT_CALLS = 100

@@ -21,10 +21,11 @@ import binascii
 import os
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 from toolsmith import _sniffing
+from toolsmith._dataclass import dataclass
 
 MAX_BYTES = 50_000_000
 """Of one image or file: OpenAI takes this much in one request (guide "File inputs", November 2026), Claude less."""

@@ -7,9 +7,10 @@ them byte for byte; another API is served from the neutral parts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
+from toolsmith._dataclass import dataclass
 from toolsmith._plain import encodable, sound
 from toolsmith.media import File, Image, Media
 

@@ -22,10 +22,11 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from toolsmith._dataclass import dataclass
 from toolsmith.errors import ToolError
 
 if TYPE_CHECKING:

@@ -6,8 +6,10 @@ Nothing here is meant to be read by a model.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Literal
+
+from toolsmith._dataclass import dataclass
 
 Path = tuple[str | int, ...]
 """Where in the arguments: keys and list positions, () for the arguments as a whole."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, cast
 
@@ -27,6 +26,7 @@ from toolsmith._arguments.shapes import (
     number_of,
     schema_of,
 )
+from toolsmith._dataclass import dataclass
 
 MAX_PROBLEMS: Final = 50
 """More than a model can use in one answer; the rest is found on its next try."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, cast
 from urllib.parse import unquote
@@ -15,6 +14,7 @@ from urllib.parse import unquote
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 from toolsmith._arguments.problems import Schema
+from toolsmith._dataclass import dataclass
 
 JsonType = Literal["null", "boolean", "integer", "number", "string", "array", "object"]
 

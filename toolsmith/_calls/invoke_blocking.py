@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextvars
 import inspect
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from time import perf_counter
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from toolsmith._calls import workers
 from toolsmith._calls.invoke import GRACE_SECONDS, Flight
 from toolsmith._calls.job import Done, Job, Outcome, Report, checked, fatal, work
+from toolsmith._dataclass import dataclass
 
 
 def run_one_blocking(job: Job) -> Outcome:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from io import IOBase
 from time import perf_counter
 from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from toolsmith._dataclass import dataclass
 from toolsmith._plain import MAX_ITEMS
 
 if TYPE_CHECKING:

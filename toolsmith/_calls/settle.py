@@ -7,9 +7,10 @@ import logging
 import secrets
 from collections.abc import Callable, Collection
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from toolsmith._dataclass import dataclass
 from toolsmith.errors import ToolError
 from toolsmith.messages import ToolResult
 from toolsmith.remedies import remedy_for

@@ -15,11 +15,12 @@ import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any, TypeVar, cast
+
+from toolsmith._dataclass import dataclass
 
 IDLE_SECONDS = 5.0
 """A worker without work for this long ends."""

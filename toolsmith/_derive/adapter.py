@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, NotRequired, cast, get_args, get_origin
 
 from pydantic import ConfigDict, TypeAdapter
@@ -11,6 +10,7 @@ from pydantic.errors import PydanticUndefinedAnnotation
 from pydantic_core import SchemaError
 from typing_extensions import TypedDict
 
+from toolsmith._dataclass import dataclass
 from toolsmith._derive.annotations import Scope, Unresolved
 from toolsmith._derive.neutral import Doubts, NeutralSchema
 

@@ -12,11 +12,13 @@ import inspect
 import sys
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache, partial
 from pathlib import Path
 from types import FrameType, SimpleNamespace
 from typing import Annotated, Any, ForwardRef, Literal, cast, get_args, get_origin
+
+from toolsmith._dataclass import dataclass
 
 _MOST_NAMES = 64
 """How many missing names one annotation may have; a bound, in case a lookup and Python disagree for ever."""

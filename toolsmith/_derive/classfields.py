@@ -17,6 +17,8 @@ import pydantic
 import typing_extensions
 from pydantic.dataclasses import is_pydantic_dataclass
 
+from toolsmith._dataclass import dataclass
+
 _QUALIFIERS = (
     typing.Required,
     typing.NotRequired,
@@ -28,7 +30,7 @@ _OPTIONAL = (typing.NotRequired, typing_extensions.NotRequired)
 _REQUIRED = (typing.Required, typing_extensions.Required)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Field:
     """One field of a class.
 
@@ -45,7 +47,7 @@ class Field:
     default: Any = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Fields:
     """What a class is made from.
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Literal
+
+from toolsmith._dataclass import dataclass
 
 Style = Literal["google", "numpy", "rest", "epydoc"]
 

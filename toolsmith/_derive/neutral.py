@@ -10,13 +10,13 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, cast
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from pydantic_core import PydanticSerializationError, core_schema
 
+from toolsmith._dataclass import dataclass
 from toolsmith._derive.enum_docs import member_docs
 from toolsmith._derive.exactly import Exactly
 from toolsmith._derive.tags import require_tags

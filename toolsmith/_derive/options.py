@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, cast, get_args
+
+from toolsmith._dataclass import dataclass
 
 if TYPE_CHECKING:
     from toolsmith.approvals import PendingCall

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, cast
 
 from toolsmith._arguments.shapes import Shapes, dict_of, pointed, schema_of
+from toolsmith._dataclass import dataclass
 from toolsmith._derive.judge import Json, RawValidator, package
 from toolsmith.errors import DefinitionError
 

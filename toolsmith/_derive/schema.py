@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, NotRequired, cast, get_args, get_origin
 
 from pydantic import AfterValidator, Field, TypeAdapter
@@ -17,6 +16,7 @@ from pydantic.errors import PydanticUndefinedAnnotation
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticSerializationError
 
+from toolsmith._dataclass import dataclass
 from toolsmith._derive import docstring
 from toolsmith._derive.adapter import Built, build
 from toolsmith._derive.annotations import Scope

@@ -12,12 +12,13 @@ import re
 import sys
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from inspect import Parameter as _Python
 from typing import Annotated, Any, cast, get_args, get_origin
 
 import typing_extensions
 
+from toolsmith._dataclass import dataclass
 from toolsmith._derive.annotations import Scope, Unresolved
 from toolsmith._derive.classfields import names_at_hand, typed_dict_fields
 from toolsmith._derive.places import Place

@@ -7,9 +7,10 @@ wrong with it. None stands for the decoder that changes nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal, Protocol, cast
 
+from toolsmith._dataclass import dataclass
 from toolsmith._dialects.jsonschema import Node, as_list, as_node, def_name
 from toolsmith._dialects.merge import json_equal
 

@@ -5,8 +5,7 @@ Nothing enforces it on the service's side, so it may say everything; our validat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from toolsmith._dataclass import dataclass
 from toolsmith._dialects import schemawords as words
 from toolsmith._dialects.decoders import Decoder, Member, ObjectDecoder
 from toolsmith._dialects.jsonschema import (

@@ -7,10 +7,11 @@ depends on nothing but the list: the same tools in the same order are always off
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
+from toolsmith._dataclass import dataclass
 from toolsmith._dialects.jsonschema import Loss, Node
 from toolsmith._dialects.wire import nodes
 from toolsmith.errors import DefinitionError

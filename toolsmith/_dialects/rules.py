@@ -14,8 +14,9 @@ Sources:
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from toolsmith._dataclass import dataclass
 
 _NUMBER_BOUNDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
 _LENGTHS = frozenset({"minLength", "maxLength"})

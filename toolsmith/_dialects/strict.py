@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from toolsmith._dataclass import dataclass
 from toolsmith._dialects import schemawords as words
 from toolsmith._dialects.apart import ambiguities
 from toolsmith._dialects.containers import array_wire, object_wire

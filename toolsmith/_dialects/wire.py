@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 
+from toolsmith._dataclass import dataclass
 from toolsmith._dialects import schemawords as words
 from toolsmith._dialects.decoders import Decoder, kind_of
 from toolsmith._dialects.jsonschema import Graph, Node, as_list, children

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
 from time import monotonic
 from typing import Final
 
 from toolsmith import _extras
+from toolsmith._dataclass import dataclass
 from toolsmith._readable.page import Page
 
 MAX_BYTES: Final = 16_000_000

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from toolsmith import approvals
 from toolsmith._calls.job import Job
 from toolsmith._calls.settle import Settled, exposed
+from toolsmith._dataclass import dataclass
 from toolsmith._run.budget import Around
 from toolsmith._run.steps import Take
 from toolsmith._run.watch import reason

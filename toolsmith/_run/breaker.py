@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple, cast
@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple, cast
 from jiter import from_json
 
 from toolsmith._arguments.jsontext import Exact, Parsed, parse
+from toolsmith._dataclass import dataclass
 
 MOST: Final = 2
 """How often in a row the same call may end in the same way before it is not run any more."""

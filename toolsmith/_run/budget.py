@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from toolsmith._dataclass import dataclass
 from toolsmith._feedback import FEEDBACK, Feedback
 from toolsmith.messages import Usage
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from toolsmith._callids import another_id
+from toolsmith._dataclass import dataclass
 from toolsmith._feedback import speaks
 from toolsmith._run.hosting import share
 from toolsmith._run.room import Ceiling, Room

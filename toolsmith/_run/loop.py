@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from toolsmith import approvals
 from toolsmith._calls.settle import Settled
+from toolsmith._dataclass import dataclass
 from toolsmith._feedback import FEEDBACK, Feedback
 from toolsmith._run.admission import (
     admit,

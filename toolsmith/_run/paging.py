@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
+from toolsmith._dataclass import dataclass
 from toolsmith._run.cutting import Cutter, Gap, Path, counted, cut, head_end, tail_start
 from toolsmith._run.places import find, place_of
 from toolsmith.limits import LEAST_READ_ON

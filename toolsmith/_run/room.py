@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
+from toolsmith._dataclass import dataclass
 from toolsmith.media import File, Image
 from toolsmith.messages import Message, Part, Text, ToolOutput
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Callable, Collection, Generator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from toolsmith._dataclass import dataclass
 from toolsmith._feedback import FEEDBACK, Feedback
 from toolsmith._run.admission import allowed_names, with_reader
 from toolsmith._run.budget import Around, Budget

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+
+from toolsmith._dataclass import dataclass
 
 if TYPE_CHECKING:
     from toolsmith._calls.job import Job, Outcome

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from toolsmith._calls.settle import Settled, Visible, log, settle
+from toolsmith._dataclass import dataclass
 from toolsmith._derive.definition import gives_nothing
 from toolsmith._run.breaker import EMPTY, MOST, Breaker, Key, key_of
 from toolsmith._run.result import Repeats, ToolRecord

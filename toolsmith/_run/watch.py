@@ -8,9 +8,10 @@ its own prompt no more than the model that wrote it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
+from toolsmith._dataclass import dataclass
 from toolsmith._feedback import NOT_TAKEN
 from toolsmith._untrusted.fences import pieces
 from toolsmith.media import File

@@ -7,9 +7,9 @@ has nothing that could be got wrong in this way. The sources are public reports 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from toolsmith._dataclass import dataclass
 from toolsmith._simulate import names, texts, values
 from toolsmith._simulate.places import Case, Slip
 

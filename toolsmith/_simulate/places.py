@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from toolsmith._arguments.problems import Path, Schema
 from toolsmith._arguments.refusals import node_at
 from toolsmith._arguments.shapes import ALL_TYPES, JsonType, Shapes, closed_set, dict_of, json_type, list_of
+from toolsmith._dataclass import dataclass
 from toolsmith._wording.arguments import FORMATS
 
 

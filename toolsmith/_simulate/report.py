@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
+from toolsmith._dataclass import dataclass
 from toolsmith._dialects.sent_names import in_sent_names, with_sent_names
 from toolsmith._feedback import FEEDBACK, Feedback
 from toolsmith._simulate.baseline import NoBaseline, baseline

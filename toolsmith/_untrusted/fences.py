@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from toolsmith._dataclass import dataclass
 
 _OPENING = re.compile(r'<untrusted ([0-9a-f]{16}) from="([^"\n]*)">\n')
 

@@ -16,10 +16,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Any, Final, cast
 
+from toolsmith._dataclass import dataclass
 from toolsmith._untrusted.forms import decoded, folded, squashed, unscrambled
 from toolsmith._untrusted.tokens import SHORTEST, Token, tokens
 

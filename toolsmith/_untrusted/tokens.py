@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from toolsmith._dataclass import dataclass
 from toolsmith._untrusted.forms import squashed
 
 SHORTEST: Final = 5

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from toolsmith import config
+from toolsmith._dataclass import dataclass
 from toolsmith._references import load_object
 from toolsmith.errors import ConfigError
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from toolsmith._dataclass import dataclass
 from toolsmith.errors import ConfigError
 
 if TYPE_CHECKING:

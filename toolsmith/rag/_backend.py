@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
+from toolsmith._dataclass import dataclass
 from toolsmith.rag.documents import Position, Stats
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from toolsmith._dataclass import dataclass
 from toolsmith.rag.documents import Position
 
 TARGET: Final = 1_000

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from toolsmith._dataclass import dataclass
 from toolsmith.rag._chunks import Section
 
 MAX_BYTES: Final = 128_000_000

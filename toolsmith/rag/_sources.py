@@ -6,11 +6,11 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Final
 
+from toolsmith._dataclass import dataclass
 from toolsmith.rag._patterns import files
 from toolsmith.rag._readers import SUFFIXES
 from toolsmith.rag._where import is_key, is_scalar

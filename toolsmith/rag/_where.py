@@ -14,8 +14,9 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeGuard, cast, get_args
+
+from toolsmith._dataclass import dataclass
 
 Operator = Literal["in", "ne", "gt", "gte", "lt", "lte"]
 Scalar = str | int | float | bool | None

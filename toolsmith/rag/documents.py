@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
+
+from toolsmith._dataclass import dataclass
 
 MAX_METADATA: Final = 20_000
 """Characters of JSON that the metadata of one document may have."""

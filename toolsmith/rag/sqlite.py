@@ -11,11 +11,11 @@ import json
 import sqlite3
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Final
 
 from toolsmith import _extras
+from toolsmith._dataclass import dataclass
 from toolsmith.rag._backend import DEPTH, WEIGHTS, Found, Outcome, Passage, Query, Ranking, Source, Vector, fused
 from toolsmith.rag._sqlite_file import PATIENCE, IndexFile
 from toolsmith.rag._where import SYMBOLS, Condition

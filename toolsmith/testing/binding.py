@@ -11,9 +11,9 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from toolsmith._dataclass import dataclass
 from toolsmith.testing.recorded import dicts, dumps, inside
 
 # Models that think unless told otherwise and bind each thinking block to all that came before it.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 
+from toolsmith._dataclass import dataclass
 from toolsmith._plain import encodable
 from toolsmith.media import File, Image, Media
 from toolsmith.testing.script import Api

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from toolsmith._dataclass import dataclass
 from toolsmith.testing.recorded import Recorded
 from toolsmith.testing.script import Api
 

@@ -7,10 +7,11 @@ A *turn* is one answer to one request. It is made of parts (`say`, `think`, `cal
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from toolsmith._dataclass import dataclass
 from toolsmith.errors import ErrorCategory, ToolsmithError
 from toolsmith.messages import Stop, Usage
 

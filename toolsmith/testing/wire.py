@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from toolsmith._dataclass import dataclass
 from toolsmith.errors import ErrorCategory
 from toolsmith.testing.recorded import dumps
 from toolsmith.testing.script import Api, Delivery, Fault

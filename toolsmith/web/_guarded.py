@@ -12,9 +12,10 @@ import ssl
 import zlib
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from toolsmith._dataclass import dataclass
 from toolsmith.errors import ToolError
 from toolsmith.web import _page_wording as say
 from toolsmith.web import _robots

@@ -10,11 +10,11 @@ import contextvars
 import json
 import threading
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from toolsmith._dataclass import dataclass
 from toolsmith.web import _wording as say
 
 if TYPE_CHECKING:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, TypeVar
+
+from toolsmith._dataclass import dataclass
 
 V = TypeVar("V")
 

@@ -7,9 +7,9 @@ import io
 import logging
 import re
 import time
-from dataclasses import dataclass
 
 from toolsmith import _extras
+from toolsmith._dataclass import dataclass
 from toolsmith.web import _page_wording as say
 from toolsmith.web.backends import one_line
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
+
+from toolsmith._dataclass import dataclass
 
 MAX_BYTES: Final = 512_000
 """RFC 9309, 2.5: at least 500 kibibytes are to be read."""

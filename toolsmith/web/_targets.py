@@ -10,11 +10,11 @@ import asyncio
 import re
 import socket
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from toolsmith._calls import workers
+from toolsmith._dataclass import dataclass
 from toolsmith.errors import ConfigError
 from toolsmith.web import _page_wording as say
 from toolsmith.web._addresses import is_public

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol, cast
 from urllib.parse import urlsplit
+
+from toolsmith._dataclass import dataclass
 
 MAX_RESULTS = 20
 """More than a model can make use of; no engine is asked for more at once."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from toolsmith import __version__, _extras
 from toolsmith._calls import workers
+from toolsmith._dataclass import dataclass
 from toolsmith.errors import ConfigError
 from toolsmith.web import _page_wording as say
 from toolsmith.web._guarded import Fetcher
