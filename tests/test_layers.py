@@ -40,7 +40,7 @@ LAYERS: tuple[tuple[str, str], ...] = (
     ("carrying it out", "_run.drive _run.line _run.retry _run.run _run.taking providers"),
     ("services and settings", "providers.* config"),
     ("built-in tools", "_readable rag web"),
-    ("the agent", "_run.nested _builtin agent streams"),
+    ("the agent", "_run.nested _builtin _models agent streams"),
     ("trials of tools", "_simulate"),
     ("leaves", "__main__ cli testing"),
 )

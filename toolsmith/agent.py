@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypedDict, cast
 
 from typing_extensions import TypeVar, Unpack
 
+from toolsmith._models import chosen_models
 from toolsmith._run.result import RunResult, StopReason, ToolRecord
 from toolsmith.errors import ConfigError
 from toolsmith.limits import Limits
@@ -167,7 +168,7 @@ class Agent(Generic[OutputT]):
         self.feedback = _words(feedback)
         self.expose_errors = expose_errors
         self.observers: list[Observer] = list(observers)
-        self._models = _models(model)
+        self._models = chosen_models(model)
         self._providers: list[Provider] | None = None
         self._offers: Offers | None = None
         self._output: Output | None = None
@@ -387,14 +388,3 @@ def _iterable(tools: object) -> Iterable[ToolLike | ToolRegistry]:
     if callable(tools):
         raise TypeError("Agent(tools=...) takes a list: write tools=[...] also for a single tool.")
     return cast("Iterable[ToolLike | ToolRegistry]", tools)
-
-
-def _models(
-    model: str | ModelSettings | Provider | Sequence[str | ModelSettings | Provider] | None,
-) -> list[ModelSettings | Provider]:
-    from toolsmith import config
-
-    chosen = [*model] if isinstance(model, Sequence) and not isinstance(model, str) else [model]
-    if not chosen:
-        raise ConfigError("Agent(model=[]) names no model. Give one, such as 'anthropic:claude-opus-5-5'.")
-    return [config.find_model(m) if m is None or isinstance(m, str) else m for m in chosen]

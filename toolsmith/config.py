@@ -42,7 +42,7 @@ from toolsmith._references import is_reference, load_object
 from toolsmith._tables import TableReader, checked
 from toolsmith.errors import ConfigError
 from toolsmith.limits import Limits
-from toolsmith.providers import ModelSettings, split_model
+from toolsmith.providers import ModelSettings, names_provider, split_model
 
 if TYPE_CHECKING:
     from toolsmith._run.watch import Policy
@@ -64,7 +64,7 @@ def _check_provider(model: str, reader: TableReader) -> Iterator[str]:
 def _check_models(models: tuple[str, ...], reader: TableReader) -> Iterator[str]:
     profiles = reader.names("models")
     for model in models:
-        if _names_provider(model):
+        if names_provider(model):
             yield from _check_provider(model, reader)
         elif model not in profiles:
             yield _no_profile(model, profiles)
@@ -193,7 +193,7 @@ class Config:
         Raises:
             ConfigError: no such profile or provider.
         """
-        if _names_provider(name):
+        if names_provider(name):
             split_model(name)
             return ModelSettings(model=name)
         if name not in self.models:
@@ -247,7 +247,7 @@ def load(path: str | os.PathLike[str]) -> Config:
     """
     reader = TableReader(Path(path))
     file = reader.read(_File)
-    for name in filter(_names_provider, reader.names("models")):
+    for name in filter(names_provider, reader.names("models")):
         reader.problem(("models", name), 'the name of a profile has no ":" and no "/": these mark PROVIDER:MODEL.')
     if reader.problems:
         raise ConfigError(reader.problems)
@@ -341,7 +341,7 @@ def find_model(model: str | None = None) -> ModelSettings:
         ConfigError: no such provider or profile, or no settings file to look for the profile in.
     """
     name = default_model() if model is None else model
-    if _names_provider(name):
+    if names_provider(name):
         split_model(name)
         return ModelSettings(model=name)
     path = find_file()
@@ -354,10 +354,6 @@ def _refuse_profile(name: str) -> ModelSettings:
         f"openai-chat:NAME or {DEFAULT_MODEL}; and there is no settings file to look for a profile of that name: "
         f"no {FILE_NAME} in {Path.cwd()}, and the variable {CONFIG_VARIABLE} is not set."
     )
-
-
-def _names_provider(model: str) -> bool:
-    return ":" in model or "/" in model
 
 
 def _no_profile(name: str, profiles: Iterable[str]) -> str:

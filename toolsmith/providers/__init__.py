@@ -237,6 +237,11 @@ def resolve(model: str | ModelSettings) -> Provider:
     return create(name, settings)
 
 
+def names_provider(model: str) -> bool:
+    """Whether a model is written with a provider, known or not, rather than as the name of a profile."""
+    return ":" in model or "/" in model
+
+
 def split_model(model: str) -> tuple[str, str]:
     """The two parts of "PROVIDER:MODEL" (or "PROVIDER/MODEL"); imports nothing.
 
