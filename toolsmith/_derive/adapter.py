@@ -74,7 +74,7 @@ def _complete(adapter: TypeAdapter[Any], scope: Scope | None) -> tuple[TypeAdapt
 
     Gives also the names that it had to be told.
     """
-    names: Json = {} if scope is None else scope.local_classes()
+    names: Json = {}
     while True:
         try:
             if not adapter.rebuild(force=True, _types_namespace=names):

@@ -19,6 +19,7 @@ from types import FrameType, SimpleNamespace
 from typing import Annotated, Any, ForwardRef, Literal, cast, get_args, get_origin
 
 from toolsmith._dataclass import dataclass
+from toolsmith._derive.lexical import ABSENT, AtHand, Bound, binds, global_meaning, names_in
 
 _MOST_NAMES = 64
 """How many missing names one annotation may have; a bound, in case a lookup and Python disagree for ever."""
@@ -31,13 +32,15 @@ class Unresolved(Exception):
         name: the missing name.
         why: what was tried, "" where there was nothing to try.
         later: the module defines the name further down, so that it may be there when the tool is first used.
+        owner: the function whose name it is, where there is another one in the module.
     """
 
-    def __init__(self, name: str, why: str = "", *, later: bool = False) -> None:
+    def __init__(self, name: str, why: str = "", *, later: bool = False, owner: str = "") -> None:
         super().__init__(name)
         self.name = name
         self.why = why
         self.later = later
+        self.owner = owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +69,27 @@ class Scope:
         self._running = _decorating(self.globals)
         self.locals: dict[str, Any] = {}
         self._classes = _owners(function, call)
+        self._place: str = getattr(function, "__qualname__", "")
+        around: dict[str, FrameType] = {}
         for frame in reversed(self._running):
             self.locals.update(_enclosing(function, frame))
+            if self._place.startswith(f"{frame.f_code.co_qualname}.<locals>."):
+                around[frame.f_code.co_qualname] = frame
         for owner in reversed(self._classes):
             self.locals.update((name, held) for name, held in vars(owner).items() if _defined_in(owner, name, held))
         self.locals.update((p.__name__, p) for p in getattr(function, "__type_params__", ()))
-        code = getattr(function, "__code__", None)
-        closure = getattr(function, "__closure__", None)
-        if code is not None and closure:
-            for name, cell in zip(code.co_freevars, closure, strict=False):
-                try:
-                    self.locals[name] = cell.cell_contents
-                except ValueError:  # not yet assigned: the enclosing function is still running
-                    continue
+        cells = _cells(function)
+        self.locals.update(cells)
         if self._classes:
             self.locals.setdefault(self._classes[0].__name__, self._classes[0])
+        self.at_hand = AtHand(
+            place=self._place,
+            globals=self.globals,
+            scopes={name: frame.f_locals for name, frame in around.items()},
+            binds={name: binds(frame) for name, frame in around.items()},
+            cells=cells,
+            names=self.locals,
+        )
 
     def resolve(self, annotation: Any) -> Any:
         """The type that an annotation stands for.
@@ -89,6 +98,8 @@ class Scope:
             Unresolved: a name cannot be found.
             Exception: whatever else evaluating the annotation raises.
         """
+        if "<locals>" in self._place:
+            self._refuse_global(annotation)
         for _ in range(_MOST_NAMES):
             try:
                 return evaluate(annotation, self.globals, self.locals)
@@ -97,9 +108,15 @@ class Scope:
                 self.locals[missing] = self.find(missing)
         raise Unresolved(str(annotation))
 
-    def local_classes(self) -> dict[str, Any]:
-        """The classes that were made where the function was, by name: they may name each other in their fields."""
-        return {name: held for name, held in self.locals.items() if isinstance(held, type) and _is_local(held)}
+    def _refuse_global(self, annotation: Any) -> None:
+        """Do not take a global thing for one of the same name that belongs to the function around the tool's."""
+        module = self.globals.get("__name__")
+        for name in names_in([annotation]) - self.locals.keys():
+            meant = (
+                ABSENT if global_meaning(name, module) is ABSENT else self.at_hand.meaning(name, self._place, module)
+            )
+            if isinstance(meant, Bound):
+                raise Unresolved(name, later=meant.running, owner=meant.function)
 
     def find(self, name: str) -> Any:
         """What a name stands for that is not a global one.
@@ -243,6 +260,20 @@ def _enclosing(function: Callable[..., Any], frame: FrameType) -> dict[str, Any]
     return {}
 
 
+def _cells(function: Callable[..., Any]) -> dict[str, Any]:
+    """What a function has kept of the scopes around it."""
+    code = getattr(function, "__code__", None)
+    closure = getattr(function, "__closure__", None)
+    found: dict[str, Any] = {}
+    if code is not None and closure:
+        for name, cell in zip(code.co_freevars, closure, strict=False):
+            try:
+                found[name] = cell.cell_contents
+            except ValueError:  # not yet assigned: the enclosing function is still running
+                continue
+    return found
+
+
 def _owners(function: Callable[..., Any], call: Any) -> tuple[type, ...]:
     """The class that a method is defined in and those that this one inherits from, where they can be found."""
     while isinstance(call, partial):
@@ -262,10 +293,6 @@ def _owners(function: Callable[..., Any], call: Any) -> tuple[type, ...]:
 
 def _defined_in(owner: type, name: str, held: object) -> bool:
     return isinstance(held, type) and held.__qualname__ == f"{owner.__qualname__}.{name}"
-
-
-def _is_local(cls: type) -> bool:
-    return "<locals>" in cls.__qualname__
 
 
 def _owner(function: Callable[..., Any]) -> type | None:

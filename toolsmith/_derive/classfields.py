@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import re
 import sys
 import typing
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from types import MappingProxyType
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, cast, get_args, get_origin
 
 import pydantic
@@ -18,6 +14,8 @@ import typing_extensions
 from pydantic.dataclasses import is_pydantic_dataclass
 
 from toolsmith._dataclass import dataclass
+from toolsmith._derive.lexical import Bound, at_hand, local_meanings
+from toolsmith._derive.shading import is_shaded
 
 _QUALIFIERS = (
     typing.Required,
@@ -72,56 +70,27 @@ def fields_of(cls: Any) -> Fields | None:
         if typing_extensions.is_typeddict(cls):
             # Before Python 3.12 typing's own does not keep what pydantic needs to know.
             foreign = sys.version_info < (3, 12) and type(cls).__module__ == "typing"
-            return Fields(tuple(typed_dict_fields(cls)), dict, foreign or _is_shaded(cls))
+            return Fields(tuple(typed_dict_fields(cls)), dict, foreign or is_shaded(cls))
         if "__dataclass_fields__" in cls.__dict__ and not is_pydantic_dataclass(cls):
             # pydantic describes a field that is not in `__init__`, and then refuses it.
             foreign = not all(f.init for f in dataclasses.fields(cls))
-            return Fields(tuple(_of_dataclass(cls)), cls, foreign or _is_shaded(cls))
+            return Fields(tuple(_of_dataclass(cls)), cls, foreign or is_shaded(cls))
+        if "_field_defaults" in cls.__dict__ and is_shaded(cls):
+            return Fields(tuple(_of_named_tuple(cls)), cls, foreign=True)
     except (NameError, TypeError, KeyError, ValueError):
         return None
     return None
 
 
-_names: ContextVar[Mapping[str, Any]] = ContextVar("_names", default=MappingProxyType({}))
-
-
-@contextmanager
-def names_at_hand(names: Mapping[str, Any]) -> Generator[None]:
-    """What is named where the tool is made, while it is: classes that are made there may name each other."""
-    token = _names.set(names)
-    try:
-        yield
-    finally:
-        _names.reset(token)
-
-
 def _hints(cls: Any) -> dict[str, Any]:
-    """The annotations of a class, by field. A local class means local ones first; others, where all else fails."""
-    near: dict[str, Any] = dict(_names.get())
+    """The annotations of a class, by field. Names that are nowhere else are those of the place of the tool."""
     members = cast("Mapping[str, Any]", vars(cls))
     own = {name: held for name, held in members.items() if isinstance(held, type)} | {cls.__name__: cls}
-    if "<locals>" in cls.__qualname__:
-        # Not the variables, which may be another frame's: their names are often those of types.
-        classes = {name: held for name, held in near.items() if isinstance(held, type)}
-        try:
-            return typing_extensions.get_type_hints(cls, localns=classes | own, include_extras=True)
-        except NameError:
-            return typing_extensions.get_type_hints(cls, localns=near | own, include_extras=True)
+    own = {name: meant for name, meant in local_meanings(cls).items() if not isinstance(meant, Bound)} | own
     try:
-        return typing_extensions.get_type_hints(cls, include_extras=True)
+        return typing_extensions.get_type_hints(cls, localns=own, include_extras=True)
     except NameError:
-        return typing_extensions.get_type_hints(cls, localns=near | own, include_extras=True)
-
-
-def _is_shaded(cls: Any) -> bool:
-    """Whether a local class names another local one for which pydantic would take a global class of the same name."""
-    if "<locals>" not in cls.__qualname__:
-        return False
-    known = vars(sys.modules.get(cls.__module__, typing))
-    shaded = [n for n, held in _names.get().items() if isinstance(held, type) and known.get(n, held) is not held]
-    bases = cast("tuple[type[Any], ...]", cls.__mro__)
-    said = str([inspect.get_annotations(base) for base in bases]) if shaded else ""
-    return any(re.search(rf"\b{re.escape(name)}\b", said) for name in shaded)
+        return typing_extensions.get_type_hints(cls, localns={**at_hand().names, **own}, include_extras=True)
 
 
 def typed_dict_fields(cls: Any) -> list[Field]:
@@ -148,6 +117,11 @@ def _of_dataclass(cls: Any) -> list[Field]:
         annotation: Any = cast("Any", hint).type if isinstance(hint, dataclasses.InitVar) else hint
         made.append(Field(name, name, annotation, optional, parameter.default if optional else None))
     return made
+
+
+def _of_named_tuple(cls: Any) -> list[Field]:
+    defaults = cast("dict[str, Any]", cls._field_defaults)
+    return [Field(n, n, hint, n in defaults, defaults.get(n)) for n, hint in _hints(cls).items()]
 
 
 def _of_attrs(cls: Any) -> list[Field]:

@@ -21,9 +21,9 @@ from toolsmith._derive import docstring
 from toolsmith._derive.adapter import Built, build
 from toolsmith._derive.annotations import Scope
 from toolsmith._derive.binding import Binder
-from toolsmith._derive.classfields import names_at_hand
 from toolsmith._derive.inlining import inline
 from toolsmith._derive.judged import Judged, Plain
+from toolsmith._derive.lexical import names_at_hand
 from toolsmith._derive.misfits import misfits
 from toolsmith._derive.neutral import is_finite, sentences, words_for
 from toolsmith._derive.signature import EMPTY, UNPACK, VAR_KEYWORD, VAR_POSITIONAL, Parameter, Reading
@@ -75,7 +75,7 @@ def derive(
     doc = docstring.parse(reading.doc, reading.documented)
     found += _stale(reading, doc, strict_docs)
     parameters = [p for p in reading.parameters if not p.is_context]
-    with names_at_hand(Scope(reading.function, reading.call).locals):
+    with names_at_hand(Scope(reading.function, reading.call).at_hand):
         hints = _hints(reading, parameters, found)
     if reading.deferred is not None and not found:
         raise Deferred(reading.deferred)

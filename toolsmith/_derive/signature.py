@@ -20,7 +20,8 @@ import typing_extensions
 
 from toolsmith._dataclass import dataclass
 from toolsmith._derive.annotations import Scope, Unresolved
-from toolsmith._derive.classfields import names_at_hand, typed_dict_fields
+from toolsmith._derive.classfields import typed_dict_fields
+from toolsmith._derive.lexical import names_at_hand
 from toolsmith._derive.places import Place
 from toolsmith._run.context import RunContext
 
@@ -114,7 +115,7 @@ def read(call: Callable[..., Any], *, final: bool = False) -> Reading:
     named = {p.name for p in signature.parameters.values() if p.kind in {_Python.POSITIONAL_OR_KEYWORD, KEYWORD_ONLY}}
     reading.reserved = named | _own_names(function, by_keyword=True) | bound
     scope = Scope(function, call)
-    with names_at_hand(scope.locals):
+    with names_at_hand(scope.at_hand):
         for parameter in parameters:
             if parameter.name not in bound:
                 _take(reading, scope, parameter)
@@ -355,6 +356,12 @@ def _unannotated(reading: Reading, parameter: _Python) -> str:
 def _unresolved(reading: Reading, parameter: _Python, missing: Unresolved) -> str:
     why = f": {missing.why}" if missing.why else ", neither in the module nor where the tool is made"
     what = f"parameter {parameter.name!r} of {reading.name!r} is annotated {shown(parameter.annotation)!r}"
+    if missing.owner:
+        return (
+            f"{reading.place.of_parameter(parameter.name)}: {what}, and means the {missing.name!r} of "
+            f"{missing.owner}(), which cannot be reached from where the tool is made; the module has another one. Make "
+            f"the tool within {missing.owner}(), after that {missing.name!r}; or give one of the two another name."
+        )
     return (
         f"{reading.place.of_parameter(parameter.name)}: {what}, but {missing.name!r} cannot be found{why}. Import or "
         f"define {missing.name!r} at the top of the module, outside of `if TYPE_CHECKING:` and before the tool is made."

@@ -19,6 +19,7 @@ from typing_extensions import TypedDict
 
 from toolsmith._derive.classfields import Fields, fields_of
 from toolsmith._derive.exactly import exact_enum, exact_literal
+from toolsmith._derive.shading import misread
 
 _PLAIN = frozenset[Any]({str, int, float, bool, type(None), bytes, list, dict, set, tuple, object})
 _ALIASES = (typing_extensions.TypeAliasType, getattr(typing, "TypeAliasType", typing_extensions.TypeAliasType))
@@ -117,6 +118,8 @@ def _class(cls: type[Any], open_: _Open, exact: bool) -> Any:
         return Annotated[bytes, AfterValidator(bytearray)]
     if cls in open_:
         return cls
+    if "<locals>" in cls.__qualname__ and (why := misread(cls)):
+        raise NoStandIn(why)
     made = fields_of(cls)
     if made is None:
         return cls
