@@ -76,8 +76,13 @@ class ByHand(ABC):
     def add(self, history: list[Any], results: Sequence[tuple[str, str]]) -> None:
         """Put results into the history."""
 
+    def put(self, history: list[Any], message: dict[str, Any]) -> None:
+        """Add a message."""
+        history.append(message)
+
     async def run(self, prompt: str, *, stream: bool) -> str:
-        history: list[Any] = [{"role": "user", "content": prompt}]
+        history: list[Any] = []
+        self.put(history, {"role": "user", "content": prompt})
         ask = self.streamed_turn if stream else self.turn
         while True:
             words, calls = await ask(history)
@@ -138,10 +143,11 @@ class ChatByHand(OpenAIByHand):
         entries = [
             {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}} for c in calls
         ]
-        history.append({"role": "assistant", "content": words, **({"tool_calls": entries} if entries else {})})
+        self.put(history, {"role": "assistant", "content": words, **({"tool_calls": entries} if entries else {})})
 
     def add(self, history: list[Any], results: Sequence[tuple[str, str]]) -> None:
-        history += [{"role": "tool", "tool_call_id": label, "content": text} for label, text in results]
+        for label, text in results:
+            self.put(history, {"role": "tool", "tool_call_id": label, "content": text})
 
 
 class ResponsesByHand(OpenAIByHand):
@@ -169,11 +175,13 @@ class ResponsesByHand(OpenAIByHand):
 
     def _keep(self, history: list[Any], items: Sequence[Any]) -> list[Called]:
         calls = [Called(item.call_id, item.name, item.arguments) for item in items if item.type == "function_call"]
-        history += [{"type": "function_call", "call_id": c.id, "name": c.name, "arguments": c.arguments} for c in calls]
+        for c in calls:
+            self.put(history, {"type": "function_call", "call_id": c.id, "name": c.name, "arguments": c.arguments})
         return calls
 
     def add(self, history: list[Any], results: Sequence[tuple[str, str]]) -> None:
-        history += [{"type": "function_call_output", "call_id": label, "output": text} for label, text in results]
+        for label, text in results:
+            self.put(history, {"type": "function_call_output", "call_id": label, "output": text})
 
 
 class MessagesByHand(ByHand):
@@ -212,11 +220,11 @@ class MessagesByHand(ByHand):
     def _keep(self, history: list[Any], words: str, uses: Sequence[Called]) -> None:
         blocks: list[Any] = [{"type": "text", "text": words}] if words else []
         blocks += [{"type": "tool_use", "id": c.id, "name": c.name, "input": c.arguments} for c in uses]
-        history.append({"role": "assistant", "content": blocks})
+        self.put(history, {"role": "assistant", "content": blocks})
 
     def add(self, history: list[Any], results: Sequence[tuple[str, str]]) -> None:
         blocks = [{"type": "tool_result", "tool_use_id": label, "content": text} for label, text in results]
-        history.append({"role": "user", "content": blocks})
+        self.put(history, {"role": "user", "content": blocks})
 
 
 BY_HAND: dict[str, type[ByHand]] = {"chat": ChatByHand, "resp": ResponsesByHand, "ant": MessagesByHand}

@@ -13,11 +13,11 @@ import plots
 HERE = Path(__file__).resolve().parent
 APIS = {"chat": "Chat", "resp": "Responses", "ant": "Anthropic", "": ""}
 NAMES = {
-    "raw": "by hand", "toolsmith": "toolsmith", "toolsmith_plain": "toolsmith without aiohttp",
+    "raw": "by hand", "sketch": "sketch", "toolsmith": "toolsmith", "toolsmith_plain": "toolsmith without aiohttp",
     "pydantic_ai": "pydantic-ai", "openai_agents": "openai-agents", "langchain": "langchain", "agno": "agno",
     "openai_runner": "openai's runner", "anthropic_runner": "anthropic's runner",
 }  # fmt: skip
-PEERS = [name for name in NAMES if name not in ("raw", "toolsmith", "toolsmith_plain")]
+PEERS = [name for name in NAMES if name not in ("raw", "sketch", "toolsmith", "toolsmith_plain")]
 LOSSLESS = ("pydantic_ai", "openai_agents", "anthropic_runner")
 """Whose schema of the six-parameter function says all that its annotations do."""
 
@@ -144,7 +144,8 @@ def lines(found: Found) -> Iterator[Sequence[str]]:
                 met = "yes" if judged <= wanted else "**no**"
             yield (
                 row.name, APIS[wire], shown(raw, row), f"{shown(best[0], row)} ({NAMES[best[1]]})" if best else "-",
-                shown(ours, row), f"{ratio:.3f}" if ratio is not None else "-", target, met,
+                shown(figure(found, row, "sketch", wire), row), shown(ours, row),
+                f"{ratio:.3f}" if ratio is not None else "-", target, met,
             )  # fmt: skip
     yield from imports(found)
 
@@ -159,7 +160,7 @@ def imports(found: Found) -> Iterator[Sequence[str]]:
     best = min((median(s["seconds"] for s in samples[name][""]), name) for name in PEERS if name in samples)
     yield (
         "import", "", f"{theirs * 1e3:.0f} ms (pydantic)", f"{best[0] * 1e3:.0f} ms ({NAMES[best[1]]})",
-        f"{seconds * 1e3:.0f} ms", f"{ours:.3f}", "<= 1.6 of pydantic", "yes" if ours <= 1.6 else "**no**",
+        "-", f"{seconds * 1e3:.0f} ms", f"{ours:.3f}", "<= 1.6 of pydantic", "yes" if ours <= 1.6 else "**no**",
     )  # fmt: skip
 
 
@@ -187,7 +188,7 @@ def versions(found: Found) -> str:
     return table(["", "versions"], rows)
 
 
-HEAD = ("what", "API", "by hand", "best other", "toolsmith", "of by hand", "wanted", "met")
+HEAD = ("what", "API", "by hand", "best other", "sketch", "toolsmith", "of by hand", "wanted", "met")
 
 
 def page(found: Found) -> str:
@@ -202,9 +203,10 @@ def page(found: Found) -> str:
             f"{about['python']}; {about['machine']}; load {about['load']} when it began, so compare figures of a row "
             "with each other, not with another day's.\n",
             f"Of {len(judged)} figures with a target {met} are met. By hand is the loop that one would write on the "
-            "SDKs (`by_hand.py`); the best other is the best of the other frameworks on that row. The figures of "
-            "toolsmith and by hand are medians over the rounds (by hand, 1,000 runs at once: one round), those of the "
-            "others of one.\n",
+            "SDKs (`by_hand.py`); the best other is the best of the other frameworks on that row; the sketch is the "
+            "least that a loop on the SDKs' clients can cost, without checks, limits, events and records "
+            "(`ready_bytes.py`). The figures of toolsmith, by hand and the sketch are medians over the rounds (by "
+            "hand, 1,000 runs at once: one round), those of the others of one.\n",
             *([f"{about['note']}\n"] if "note" in about else []),
             table(HEAD, rows),
             "\n## Everybody\n",

@@ -6,7 +6,7 @@
 
 Each side is installed from PyPI into a virtual environment of its own below `--work`, and measured in fresh processes:
 on a core of their own where there are two, while the service that answers (`fake_service.py`) has the other. The sides
-take turns, round by round, so that all meet the same noise. Rounds after the first are for toolsmith and the loop by
+take turns, round by round, so that all meet the same noise. Rounds after the first are for toolsmith and the loops by
 hand alone: the others take most of the time. The figures are CPU time; the report goes by ratios to the loop by hand.
 
 Writes `benchmarks/results.json`, `benchmarks/RESULTS.md` and `docs/plots/*.svg`.
@@ -35,7 +35,7 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.json"
 OURS = ("toolsmith", "toolsmith_plain")
 SIDES = (
-    "raw", *OURS, "pydantic_ai", "openai_agents", "langchain", "agno", "openai_runner", "anthropic_runner",
+    "raw", "sketch", *OURS, "pydantic_ai", "openai_agents", "langchain", "agno", "openai_runner", "anthropic_runner",
 )  # fmt: skip
 SHORT: dict[str, dict[str, Any]] = {
     "10 turns": {"turns": 10, "repeats": 5},
@@ -78,9 +78,7 @@ STAGES: dict[str, Stage] = {
     "definitions": Stage("definitions", ALL),
     "thousand": Stage("thousand", ("chat", "ant"), sides=("raw", "toolsmith")),
     "blocking": Stage("blocking", ("chat", "ant")),
-    "1,000 at once": Stage(
-        "many", ("chat", "ant"), {"runs": 1000}, sides=("raw", "toolsmith", "agno", "anthropic_runner"), once=("raw",)
-    ),
+    "1,000 at once": Stage("many", ("chat", "ant"), {"runs": 1000}, sides=(*SIDES,), once=("raw",)),
 }
 
 
@@ -139,7 +137,7 @@ class Bench:
                 missing = {"call": "caller", "derive": "derive", "import": "IMPORT"}.get(known.what)
                 if missing and not getattr(side, missing):
                     continue
-                if number and (name not in (*OURS, "raw") or name in known.once):
+                if number and (name not in (*OURS, "raw", "sketch") or name in known.once):
                     continue
                 yield name, wire
 

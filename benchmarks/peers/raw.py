@@ -45,9 +45,13 @@ def caller(fn: Any) -> Any:
 
 class Session:
     def __init__(self, wire: str, base: str, fns: Any) -> None:
+        self._loop = self.loops()[wire](base if wire == "ant" else base + "/v1", [(fn, *_built(fn)) for fn in fns])
+
+    @staticmethod
+    def loops() -> Any:
         from by_hand import BY_HAND
 
-        self._loop = BY_HAND[wire](base if wire == "ant" else base + "/v1", [(fn, *_built(fn)) for fn in fns])
+        return BY_HAND
 
     async def run(self, prompt: str, turns: int) -> str:
         return await self._loop.run(prompt, stream=False)
