@@ -10,7 +10,7 @@ import pickle
 import pkgutil
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -180,6 +180,13 @@ def test_ours_derives_from_no_dataclass() -> None:
             note: str = ""
 
 
+def test_type_hints_of_the_constructor_can_be_read() -> None:
+    """They are names in the module of the class."""
+    hints = get_type_hints(toolsmith.Limits.__init__)
+    assert hints["turns"] == int | None
+    assert hints["return"] is type(None)
+
+
 def test_a_class_without_slots_is_refused() -> None:
     """The filling of slots needs slots."""
     with pytest.raises(TypeError, match=r"slots; use dataclasses\.dataclass"):
@@ -226,6 +233,8 @@ def test_each_class_of_the_package_has_the_signature_that_the_standard_decorator
             for f in dataclasses.fields(ours)
         ]
         twin = dataclasses.make_dataclass("Twin", spec, frozen=params.frozen, eq=params.eq)
+        init: Any = ours.__init__
+        assert init.__globals__ is vars(importlib.import_module(ours.__module__)), name  # where annotations are read
         assert list(inspect.signature(ours).parameters) == list(inspect.signature(twin).parameters), name
         for mine, other in zip(
             inspect.signature(ours).parameters.values(), inspect.signature(twin).parameters.values(), strict=True

@@ -10,6 +10,7 @@ and `tests/test_dataclass.py` holds each class of ours against the one that the 
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from operator import attrgetter
@@ -103,16 +104,18 @@ def _init(cls: type[Any], fields: tuple[dataclasses.Field[Any], ...], *, frozen:
             (named if field.kw_only else plain).append(name + default)
         if frozen:
             scope[f"_set_{name}"] = getattr(cls, name).__set__
-            body.append(f" _set_{name}(self, {value})")
+            body.append(f"  _set_{name}(self, {value})")
         else:
-            body.append(f" self.{name} = {value}")
+            body.append(f"  self.{name} = {value}")
     if hasattr(cls, "__post_init__"):
-        body.append(" self.__post_init__()")
+        body.append("  self.__post_init__()")
     heads = ", ".join(["self", *plain, *(["*", *named] if named else [])])
-    exec(f"def __init__({heads}):\n" + ("\n".join(body) or " pass"), scope)
-    init = scope["__init__"]
+    lines = [f"def make({', '.join(scope)}):", f" def __init__({heads}):", *(body or ["  pass"]), " return __init__"]
+    around: dict[str, Any] = {}
+    # In the class's own module, as the standard decorator does it: the annotations are names there.
+    exec("\n".join(lines), sys.modules[cls.__module__].__dict__, around)
+    init = around["make"](**scope)
     init.__qualname__ = f"{cls.__qualname__}.__init__"
-    init.__module__ = cls.__module__
     init.__annotations__ = {x.name: x.type for x in fields if x.init} | {"return": None}
     return init
 
