@@ -20,6 +20,7 @@ from typing import Annotated, Any, ForwardRef, Literal, cast, get_args, get_orig
 
 from toolsmith._dataclass import dataclass
 from toolsmith._derive.lexical import ABSENT, AtHand, Bound, binds, global_meaning, names_in
+from toolsmith._derive.trees import parsed
 
 _MOST_NAMES = 64
 """How many missing names one annotation may have; a bound, in case a lookup and Python disagree for ever."""
@@ -194,7 +195,7 @@ def _refers(annotation: Any) -> bool:
 def type_checking(path: str) -> Checking:
     """Read the imports under `if TYPE_CHECKING:` of a source file, and the names that its top level defines."""
     try:
-        tree = ast.parse(Path(path).read_bytes())
+        tree = parsed(Path(path).read_bytes())
     except (OSError, SyntaxError, ValueError):
         return Checking()
     checking = Checking()

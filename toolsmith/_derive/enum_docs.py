@@ -10,6 +10,8 @@ import sys
 from functools import lru_cache
 from itertools import pairwise
 
+from toolsmith._derive.trees import parsed
+
 _QUOTE = re.compile(r"^[ \t]+[rRuU]?(?:\"|')", re.MULTILINE)
 
 
@@ -34,7 +36,7 @@ def _from_source(cls: type[enum.Enum]) -> dict[str, str]:
     if _QUOTE.search(text) is None:
         return {}
     try:
-        body = ast.parse(text).body
+        body = parsed(text).body
     except SyntaxError:
         return {}
     if not body or not isinstance(body[0], ast.ClassDef):

@@ -21,6 +21,7 @@ from typing import Any, ForwardRef, Literal, cast, get_args, get_origin
 import typing_extensions
 
 from toolsmith._dataclass import dataclass
+from toolsmith._derive.trees import parsed, parsed_expression
 
 _INSIDE = ".<locals>."
 ABSENT: Any = object()
@@ -151,7 +152,7 @@ def _names_of(text: str) -> frozenset[str]:
     """The names in an annotation that is text, also in strings within it."""
     found: set[str] = set()
     try:
-        left: list[ast.AST] = [ast.parse(text.strip(), mode="eval")]
+        left: list[ast.AST] = [parsed_expression(text.strip())]
     except (SyntaxError, ValueError):
         return frozenset()
     while left:
@@ -183,7 +184,7 @@ def _bound_in(path: str) -> Mapping[str, frozenset[str]]:
     """What each function of a source file binds, by qualified name; imports aside, which most often are global too."""
     found: dict[str, set[str]] = {}
     try:
-        _visit(ast.parse(Path(path).read_bytes()), "", set(), found)
+        _visit(parsed(Path(path).read_bytes()), "", set(), found)
     except (OSError, SyntaxError, ValueError, RecursionError):
         return {}
     return {place: frozenset(names) for place, names in found.items()}

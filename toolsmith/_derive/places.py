@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from toolsmith._dataclass import dataclass
+from toolsmith._derive.trees import parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Place:
 def _parameter_lines(path: str) -> dict[tuple[int, str], int]:
     """(first line of a function or its decorators, parameter) -> the parameter's line. Read only for an error."""
     try:
-        tree = ast.parse(Path(path).read_bytes())
+        tree = parsed(Path(path).read_bytes())
     except (OSError, SyntaxError, ValueError):
         return {}
     lines: dict[tuple[int, str], int] = {}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, cast
 
+from toolsmith._derive.trees import parsed_expression
 from toolsmith.providers._local.episode import Done
 from toolsmith.providers._local.router import Tool
 from toolsmith.providers._local.spans import Reading
@@ -64,7 +65,7 @@ def arguments_after(text: str) -> dict[str, Any] | None:
     if m is None:
         return None
     try:
-        call = ast.parse(f"f({m[1]})", mode="eval").body
+        call = parsed_expression(f"f({m[1]})").body
     except SyntaxError:
         return None
     if not isinstance(call, ast.Call) or call.args:
