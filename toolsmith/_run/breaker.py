@@ -30,6 +30,8 @@ EMPTY: Final = ""
 
 _SCALARS: Final = frozenset({str, int, bool, type(None)})
 _MAY_BE_FLOAT: Final = re.compile(r"[0-9][.eE]|-0")
+_SHORT: Final = 200
+"""Characters up to which a text stands for itself: to keep it takes less than to digest it."""
 
 
 class Key(NamedTuple):
@@ -37,7 +39,7 @@ class Key(NamedTuple):
 
     Attributes:
         tool: its name.
-        arguments: a digest of them.
+        arguments: as text that is the same for equal ones; of a long one a digest.
     """
 
     tool: str
@@ -62,13 +64,15 @@ def key_of(tool: str, arguments: str) -> Key:
 
 def _plainly(arguments: str) -> dict[str, Any] | None:
     """The arguments, if they are an object without a float: then the quick parser says all there is to know."""
-    if _MAY_BE_FLOAT.search(arguments):
-        return None
     try:
         value = from_json(arguments.encode(), catch_duplicate_keys=True, allow_inf_nan=False)
     except ValueError:
         return None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return None
+    members = cast("dict[str, Any]", value)
+    flat = _SCALARS.issuperset(map(type, members.values()))
+    return members if flat or not _MAY_BE_FLOAT.search(arguments) else None
 
 
 def _careful(arguments: str) -> str:
@@ -81,11 +85,11 @@ def _careful(arguments: str) -> str:
 def _canonical(value: Any) -> Any:
     """Parsed JSON as something with the same `repr` for all that is equal, and another for all that is not.
 
-    Objects become tuples, in the order of their names; numbers that no int is become decimal ones.
+    Objects have their names in order; numbers that no int is become decimal ones.
     """
     if isinstance(value, dict):
-        members = cast("dict[str, Any]", value).items()
-        return tuple(sorted((k, v if v.__class__ in _SCALARS else _canonical(v)) for k, v in members))
+        members = sorted(cast("dict[str, Any]", value).items())  # no name comes twice, so that no values are compared
+        return {k: v if v.__class__ in _SCALARS else _canonical(v) for k, v in members}
     if isinstance(value, list):
         return [_canonical(v) for v in cast("list[Any]", value)]
     if isinstance(value, float):
@@ -95,6 +99,8 @@ def _canonical(value: Any) -> Any:
 
 
 def _digest(text: str) -> str:
+    if len(text) <= _SHORT:
+        return text
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
