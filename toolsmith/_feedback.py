@@ -275,7 +275,7 @@ class Feedback(MediaWording, RunWording, SizeWording, UntrustedWording):
 
         said = "" if error.message is None else shortened(error.message, 4_000).strip()  # pyright: ignore[reportUnnecessaryComparison]
         words = f"`{tool}` failed: {said}" if said else f"`{tool}` failed without saying why"
-        words += "" if words.endswith((".", "!", "?")) else "."
+        words += "" if words.endswith((".", "!", "?", ">")) else "."  # ">" ends a fence
         if error.hint:
             words += f" {shortened(error.hint, 1_000)}"
         if error.use and (visible is None or error.use in visible):

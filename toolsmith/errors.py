@@ -161,16 +161,25 @@ class ToolError(ToolsmithError):
         hint: what to do next, a sentence.
         use: name of the tool that repairs the cause.
         args: arguments to call that tool with.
+        untrusted: whether `message` has words that others have written, and is shown to the model between fences. None:
+            if the tool is marked as `untrusted`. The hint and the rest are your own words in any case.
     """
 
     def __init__(
-        self, message: str, *, hint: str = "", use: str = "", args: Mapping[str, object] | None = None
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        use: str = "",
+        args: Mapping[str, object] | None = None,
+        untrusted: bool | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
         self.use = use
         self.arguments: Mapping[str, object] | None = args
+        self.untrusted = untrusted
 
 
 class ModelRetry(ToolError):

@@ -57,9 +57,9 @@ class Remedy:
     use: str = ""
     args: Mapping[str, object] | None = None
 
-    def error(self) -> ToolError:
-        """The same, as a tool would have raised it."""
-        return ToolError(self.message, hint=self.hint, use=self.use, args=self.args)
+    def error(self, *, untrusted: bool | None = None) -> ToolError:
+        """The same, as a tool would have raised it; see there for `untrusted`."""
+        return ToolError(self.message, hint=self.hint, use=self.use, args=self.args, untrusted=untrusted)
 
 
 Handler = Callable[[Exception], "Remedy | str | None"]
@@ -69,8 +69,10 @@ Case = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], boo
 OnError = Mapping[type[Any], Answer] | Sequence[tuple[Case, Answer]] | Handler
 
 
-def remedy_for(error: Exception, on_error: OnError, *, tool: str) -> Remedy | None:
-    """The remedy that a tool's `on_error` has for an exception, None where it has none. Never raises.
+def remedy_for(error: Exception, on_error: OnError, *, tool: str) -> ToolError | None:
+    """What a tool's `on_error` has to say of an exception, None where it has nothing. Never raises.
+
+    Words that were there before the exception are the author's own; a handler may have put some of others into its.
 
     Args:
         tool: its name, for the log: what a case or a handler raises itself counts as "does not fit".
@@ -78,14 +80,14 @@ def remedy_for(error: Exception, on_error: OnError, *, tool: str) -> Remedy | No
     for link in _chain(error):
         for answer in _answers(link, on_error, tool):
             if isinstance(answer, (Remedy, str)):
-                return _remedy(answer)
+                return _remedy(answer).error(untrusted=False)
             try:
                 given: object = answer(link)
             except Exception:
                 log.exception("on_error of tool %s failed itself; the model is told of an internal error.", tool)
                 continue
             if isinstance(given, (Remedy, str)):
-                return _remedy(given)
+                return _remedy(given).error()
             if given is not None:
                 log.error("on_error of tool %s gave a %s; it takes a Remedy, a text or None.", tool, type(given))
         if callable(on_error):

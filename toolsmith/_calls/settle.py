@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from toolsmith._dataclass import dataclass
+from toolsmith._untrusted.fences import mark_for
 from toolsmith.errors import ToolError
 from toolsmith.messages import ToolResult
 from toolsmith.remedies import remedy_for
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from toolsmith._feedback import Feedback
 
 log = logging.getLogger("toolsmith")
+
+_MOST_WORDS = 3_500
+"""Characters of a failure that others have written; `Feedback.tool_error` shows 4,000, fences and all."""
 
 Visible = Callable[[], Collection[str]]
 
@@ -31,12 +35,15 @@ class Settled:
     Attributes:
         reference: stands in the model's text and in the log, "" where the model is shown all there is.
         cause: what went wrong, as far as the model is told of it; "" where the text says that and no more.
+        fenced: the error of a failure as the model reads it, with fences around what others have written in it; ""
+            where that is nothing, or, of an `untrusted` result, all of it.
     """
 
     result: ToolResult
     exception: BaseException | None = None
     reference: str = ""
     cause: str = ""
+    fenced: str = ""
 
     @property
     def failure(self) -> str:
@@ -62,9 +69,9 @@ def settle(
     """
     settled = _settle(job, outcome, feedback, visible, expose=expose)
     result = settled.result
-    if not job.tool.options.untrusted or (result.success and not result.data and not result.media):
-        return settled  # of nothing nobody is the author
-    return replace(settled, result=replace(settled.result, untrusted=True))
+    if not job.tool.options.untrusted or not result.success or not (result.data or result.media):
+        return settled  # failures say themselves what others have written in them; of nothing nobody is the author
+    return replace(settled, result=replace(result, untrusted=True))
 
 
 def _settle(job: Job, outcome: Outcome, feedback: Feedback, visible: Visible | None, *, expose: bool) -> Settled:
@@ -80,7 +87,11 @@ def _settle(job: Job, outcome: Outcome, feedback: Feedback, visible: Visible | N
             return _failed(job, raised, feedback, visible, expose=expose)
         if isinstance(value, ToolResult) and value.error and not result.success and result.error == str(value.error):
             # In the author's words, as a `ToolError` is.
-            return Settled(replace(result, error=feedback.tool_error(name, ToolError(value.error))))
+            said = ToolError(value.error, untrusted=value.untrusted or None)
+            return _with_words(Settled(result), job, said, feedback)
+        if not result.success:
+            # It may name a key of the data.
+            return Settled(replace(result, untrusted=result.untrusted or job.tool.options.untrusted))
         return Settled(replace(result, notes=job.notes + result.notes) if job.notes and result.success else result)
     return _failed(job, error, feedback, visible, expose=expose)
 
@@ -97,11 +108,15 @@ def _failed(job: Job, error: BaseException, feedback: Feedback, visible: Visible
         remedy = remedy_for(error, on_error, tool=name)
         if remedy is not None:
             log.info("Tool %s failed in a way that its on_error has words for", name, exc_info=error)
-            return _told(job, remedy.error(), error, feedback, visible)
+            return _told(job, remedy, error, feedback, visible)
     reference = secrets.token_hex(4)
     log.error("Tool %s failed (reference %s)", name, reference, exc_info=error)
-    told = feedback.crashed(name, reference, exposed(error)) if expose else feedback.crashed(name, reference)
-    return Settled(ToolResult(False, error=told), error, reference)
+    if not expose:
+        return Settled(ToolResult(False, error=feedback.crashed(name, reference)), error, reference)
+    words, untrusted = exposed(error), job.tool.options.untrusted
+    told = ToolResult(False, error=feedback.crashed(name, reference, words), untrusted=untrusted)
+    fenced = f"{feedback.crashed(name, reference)}\n{_fenced(words, name, feedback)}" if untrusted else ""
+    return Settled(told, error, reference, fenced=fenced)
 
 
 def _all_said(error: BaseException) -> ToolError | None:
@@ -124,7 +139,9 @@ def _all_said(error: BaseException) -> ToolError | None:
     hint = next((e.hint for e in found if e.hint), "")
     remedy = next((e for e in found if e.use), found[0])
     messages = " ".join(dict.fromkeys(_sentence(str(e.message)) for e in found if e.message))
-    return ToolError(messages, hint=hint, use=remedy.use, args=remedy.arguments)
+    said = {e.untrusted for e in found}
+    untrusted = True if True in said else None if None in said else False
+    return ToolError(messages, hint=hint, use=remedy.use, args=remedy.arguments, untrusted=untrusted)
 
 
 def _sentence(text: str) -> str:
@@ -138,8 +155,31 @@ def _told(job: Job, error: ToolError, raised: BaseException, feedback: Feedback,
         error = copy(error)
         error.use = use
     seen = visible() if visible is not None and use else None
-    text = feedback.tool_error(job.tool.name, error, visible=seen)
-    return Settled(ToolResult(False, error=text), raised, cause=f"{error.message}\n{error.hint}")
+    settled = Settled(ToolResult(False), raised, cause=f"{error.message}\n{error.hint}")
+    return _with_words(settled, job, error, feedback, seen)
+
+
+def _with_words(
+    settled: Settled, job: Job, error: ToolError, feedback: Feedback, visible: Collection[str] | None = None
+) -> Settled:
+    """A failure with the words for it: as they are in the result, and with a fence around those of others."""
+    name = job.tool.name
+    text = feedback.tool_error(name, error, visible=visible)
+    untrusted = job.tool.options.untrusted if error.untrusted is None else error.untrusted
+    result = replace(settled.result, error=text, untrusted=untrusted)
+    if not untrusted or not error.message:
+        return replace(settled, result=result)
+    inside = copy(error)
+    inside.message = _fenced(error.message, name, feedback)
+    return replace(settled, result=result, fenced=feedback.tool_error(name, inside, visible=visible))
+
+
+def _fenced(words: object, source: str, feedback: Feedback) -> str:
+    """Words of others between fences, short enough to keep them both in a failure's text."""
+    from toolsmith._wording.arguments import shortened
+
+    said = shortened(str(words), _MOST_WORDS).strip()
+    return feedback.untrusted(said, source, mark_for(said))
 
 
 def exposed(error: BaseException) -> str:

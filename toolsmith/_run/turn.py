@@ -75,6 +75,7 @@ class Turn:
     begun: set[int] = field(default_factory=set[int])
     records: dict[int, ToolRecord] = field(default_factory=dict[int, ToolRecord])
     misfit: str | None = None
+    _fenced: dict[int, tuple[str, str]] = field(default_factory=dict[int, "tuple[str, str]"])
     _landed: dict[int, _Landed] = field(default_factory=dict[int, _Landed])
     _uncounted: list[int] = field(default_factory=list[int])
     _keys: dict[int, Key] = field(default_factory=dict[int, Key])
@@ -130,6 +131,8 @@ class Turn:
         settled = settle(job, outcome, self.feedback, visible=self.visible, expose=self.expose)
         if isinstance(settled.exception, ToolError) and settled.exception.use:
             _look_for_remedy(job.tool, settled.exception.use, self.tools)
+        if settled.fenced:
+            self._fenced[job.index] = settled.result.error or "", settled.fenced
         self.note(job.index, settled, outcome.seconds, ran=True)
 
     def note(self, index: int, settled: Settled, seconds: float, *, ran: bool, counts: bool = True) -> None:
@@ -280,7 +283,7 @@ class Turn:
         if self.calls:
             ordered = [self.records[i] for i in range(len(self.calls))]
             records += ordered
-            history.append(Message("tool", tuple(self._output(r) for r in ordered)))
+            history.append(Message("tool", tuple(map(self._output, range(len(ordered))))))
         if self.emit is not None:
             self.emit(TurnEnded(self.number, self.reply))
 
@@ -290,15 +293,15 @@ class Turn:
         return Message(
             "tool",
             tuple(
-                self._output(self.records[i]) if i in self.records else ToolOutput(c.id, c.name, word(c.name), True)
+                self._output(i) if i in self.records else ToolOutput(c.id, c.name, word(c.name), True)
                 for i, c in enumerate(self.calls)
             ),
         )
 
-    def _output(self, record: ToolRecord) -> ToolOutput:
-        call, result = record.call, record.result
+    def _output(self, index: int) -> ToolOutput:
+        call, result = self.records[index].call, self.records[index].result
         if not result.success:
-            return ToolOutput(call.id, call.name, self._failure(call.name, result), True)
+            return ToolOutput(call.id, call.name, self._failure(index, call.name, result), True)
         text = self.text(call.name, result)
         bound = self._bound(call.name)
         if bound is not None and len(text) > bound:
@@ -316,12 +319,13 @@ class Turn:
             )
         return ToolOutput(call.id, call.name, text, media=result.media)
 
-    def _failure(self, name: str, result: ToolResult) -> str:
-        """A failure as the model reads it: between fences where only the result says that others have written it."""
-        told, tool = result.error or "", self._named(name)
-        if not result.untrusted or tool is None or tool.options.untrusted:
-            return told
-        return self.feedback.untrusted(told, name, fences.mark_for(told))
+    def _failure(self, index: int, name: str, result: ToolResult) -> str:
+        """A failure as the model reads it, what others have written in it between fences."""
+        told = result.error or ""
+        if index in self._fenced:
+            plain, fenced = self._fenced[index]
+            return fenced + told.removeprefix(plain)  # remarks of ours stand behind it
+        return self.feedback.untrusted(told, name, fences.mark_for(told)) if result.untrusted else told
 
     def text(self, name: str, result: ToolResult) -> str:
         """A success as the model reads it: what others have written between fences, what we remark outside of them."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from toolsmith.errors import ModelRetry, ToolError
+from toolsmith.errors import ToolError
+from toolsmith.web._wording import own, own_retry
 from toolsmith.web.backends import one_line
 
 FETCH_PAGE = (
@@ -72,7 +73,7 @@ def other_pages_left(read: int, total: int) -> str:
 
 def past_the_end(offset: int, size: int) -> ToolError:
     """An offset behind the last character."""
-    return ModelRetry(
+    return own_retry(
         f"The page has {size:,} characters, so there is nothing at offset {offset:,}.",
         hint="You have seen all of it, or give a smaller offset.",
     )
@@ -84,7 +85,7 @@ def past_the_end(offset: int, size: int) -> ToolError:
 def not_an_address(text: str) -> ToolError:
     """It cannot be read; "" for one that a site named, whose words have no place outside of the fence."""
     what = shown(text) if text else "What it names"
-    return ModelRetry(f"{what} is not an address of a page.", hint=f"Give it whole, as in {_EXAMPLE}.")
+    return own_retry(f"{what} is not an address of a page.", hint=f"Give it whole, as in {_EXAMPLE}.")
 
 
 _EXAMPLE = "https://example.org/page"
@@ -92,18 +93,18 @@ _EXAMPLE = "https://example.org/page"
 
 def address_too_long(size: int, most: int) -> ToolError:
     """Longer than any page's address."""
-    return ModelRetry(f"The address has {size:,} characters; {most:,} are the limit.", hint=_FIX)
+    return own_retry(f"The address has {size:,} characters; {most:,} are the limit.", hint=_FIX)
 
 
 def wrong_scheme(scheme: str) -> ToolError:
     """Not of the web."""
     what = f"`{one_line(scheme, 20)}:` is not read" if scheme else "It is not said how to reach the page"
-    return ModelRetry(f"{what}; only http and https are.", hint=f"Give the whole address, as in {_EXAMPLE}.")
+    return own_retry(f"{what}; only http and https are.", hint=f"Give the whole address, as in {_EXAMPLE}.")
 
 
 def has_credentials() -> ToolError:
     """A name and a password before the host."""
-    return ModelRetry(
+    return own_retry(
         "The address has a user name in it, before an @; such addresses are not asked for.",
         hint="Give it without that, if the page is public.",
     )
@@ -111,14 +112,14 @@ def has_credentials() -> ToolError:
 
 def wrong_port(port: int, ports: Sequence[int]) -> ToolError:
     """Not a port of the web."""
-    return ToolError(
+    return own(
         f"Port {port} is not asked; only {', '.join(map(str, ports))} are.", hint=f"Leave the port out, or: {_FIX}"
     )
 
 
 def odd_host(who: str) -> ToolError:
     """An IP address in a spelling that hides it."""
-    return ModelRetry(
+    return own_retry(
         f"{_begun(who)} is an IP address in an unusual spelling, which is not asked for.",
         hint="Give the name of the site.",
     )
@@ -126,7 +127,7 @@ def odd_host(who: str) -> ToolError:
 
 def not_public(who: str) -> ToolError:
     """This machine, its network or its cloud, or a name that leads there."""
-    return ToolError(
+    return own(
         f"{_begun(who)} is not on the public internet, so nothing was asked there.",
         hint="Only public pages can be read. Do not try other spellings of it; use another source.",
     )
@@ -135,12 +136,12 @@ def not_public(who: str) -> ToolError:
 def site_not_allowed(who: str, allowed: Sequence[str]) -> ToolError:
     """The developer has named the sites."""
     which = f" It reads pages of these sites: {', '.join(allowed[:10])}." if allowed else ""
-    return ToolError(f"This program does not read pages of {who}.{which}", hint=_ELSEWHERE)
+    return own(f"This program does not read pages of {who}.{which}", hint=_ELSEWHERE)
 
 
 def unknown_host(who: str) -> ToolError:
     """No such name, or nobody to ask for it."""
-    return ToolError(f"{_begun(who)} cannot be found: there is no such name, or it cannot be looked up now.", hint=_FIX)
+    return own(f"{_begun(who)} cannot be found: there is no such name, or it cannot be looked up now.", hint=_FIX)
 
 
 # ---- pages that do not come
@@ -148,12 +149,12 @@ def unknown_host(who: str) -> ToolError:
 
 def robots_forbid(who: str) -> ToolError:
     """The site's own rules."""
-    return ToolError(f"The rules of {who} for programs (robots.txt) forbid this page.", hint=_ELSEWHERE)
+    return own(f"The rules of {who} for programs (robots.txt) forbid this page.", hint=_ELSEWHERE)
 
 
 def robots_unknown(who: str, why: str) -> ToolError:
     """RFC 9309: what cannot be read forbids everything."""
-    return ToolError(
+    return own(
         f"The rules of {who} for programs (robots.txt) cannot be read now ({why}), so the page was not asked for.",
         hint=_OTHER,
     )
@@ -161,66 +162,64 @@ def robots_unknown(who: str, why: str) -> ToolError:
 
 def unreachable(who: str) -> ToolError:
     """No connection, or it broke."""
-    return ToolError(f"{_begun(who)} cannot be reached, or broke the connection.", hint=_OTHER)
+    return own(f"{_begun(who)} cannot be reached, or broke the connection.", hint=_OTHER)
 
 
 def not_secure(who: str) -> ToolError:
     """The TLS handshake failed."""
-    return ToolError(f"{_begun(who)} cannot prove that it is that site: its certificate is not valid.", hint=_OTHER)
+    return own(f"{_begun(who)} cannot prove that it is that site: its certificate is not valid.", hint=_OTHER)
 
 
 def too_slow(who: str, seconds: float) -> ToolError:
     """Not in time."""
-    return ToolError(f"{_begun(who)} did not send the page within {seconds:g} seconds.", hint=_OTHER)
+    return own(f"{_begun(who)} did not send the page within {seconds:g} seconds.", hint=_OTHER)
 
 
 def too_many_redirects(times: int) -> ToolError:
     """It leads on and on, or in a circle."""
-    return ToolError(f"The address leads on to another one more than {times} times.", hint=_ELSEWHERE)
+    return own(f"The address leads on to another one more than {times} times.", hint=_ELSEWHERE)
 
 
 def bad_redirect(reason: ToolError) -> ToolError:
     """It leads to where nothing is asked for; `reason` says why."""
-    return ToolError(f"The address leads on to another one, which was not followed: {reason.message}", hint=_ELSEWHERE)
+    return own(f"The address leads on to another one, which was not followed: {reason.message}", hint=_ELSEWHERE)
 
 
 def bad_status(who: str, status: int, wait: float | None) -> ToolError:
     """The site answers, but not with the page."""
     match status:
         case 404 | 410:
-            return ToolError(f"There is no page at this address ({who} answers {status}).", hint=_FIX)
+            return own(f"There is no page at this address ({who} answers {status}).", hint=_FIX)
         case 401 | 402 | 403 | 407 | 451:
-            return ToolError(
-                f"{_begun(who)} does not show this page to programs (HTTP status {status}).", hint=_ELSEWHERE
-            )
+            return own(f"{_begun(who)} does not show this page to programs (HTTP status {status}).", hint=_ELSEWHERE)
         case 429 | 503 if wait is not None:
-            return ToolError(f"{_begun(who)} asks to wait {wait:,.0f} seconds (HTTP status {status}).", hint=_OTHER)
+            return own(f"{_begun(who)} asks to wait {wait:,.0f} seconds (HTTP status {status}).", hint=_OTHER)
         case 429:
-            return ToolError(f"{_begun(who)} takes no more requests at the moment (HTTP status 429).", hint=_OTHER)
+            return own(f"{_begun(who)} takes no more requests at the moment (HTTP status 429).", hint=_OTHER)
         case _:
-            return ToolError(f"{_begun(who)} failed to give the page (HTTP status {status}).", hint=_OTHER)
+            return own(f"{_begun(who)} failed to give the page (HTTP status {status}).", hint=_OTHER)
 
 
 def not_text(kind: str) -> ToolError:
     """An image, an archive, a program. A site may write anything into a header: what is no type is not repeated."""
     known = _MEDIA_TYPE.match(kind.lower())
     what = known[0] if known else "binary data"
-    return ToolError(f"What is at this address cannot be read as text: {what}.", hint=_ELSEWHERE)
+    return own(f"What is at this address cannot be read as text: {what}.", hint=_ELSEWHERE)
 
 
 def garbled() -> ToolError:
     """It cannot be unpacked."""
-    return ToolError("The page came in a form that cannot be unpacked.", hint=_ELSEWHERE)
+    return own("The page came in a form that cannot be unpacked.", hint=_ELSEWHERE)
 
 
 def no_reader(kind: str) -> ToolError:
     """A package that this program lacks."""
-    return ToolError(f"This program has no reader for {kind}.", hint=_ELSEWHERE)
+    return own(f"This program has no reader for {kind}.", hint=_ELSEWHERE)
 
 
 def broken_document(kind: str) -> ToolError:
     """Damaged, or locked by a password."""
-    return ToolError(f"The {kind} cannot be read: it is damaged or locked by a password.", hint=_ELSEWHERE)
+    return own(f"The {kind} cannot be read: it is damaged or locked by a password.", hint=_ELSEWHERE)
 
 
 ELSEWHERE = "the site that it leads to"

@@ -20,6 +20,16 @@ QUERY = "what to look for, a few words such as: night train Oslo Bergen timetabl
 LIMIT = "how many results at the most"
 
 
+def own(message: str, *, hint: str) -> ToolError:
+    """A failure in words of our own, in which nothing of a page or an engine stands: it needs no fence."""
+    return ToolError(message, hint=hint, untrusted=False)
+
+
+def own_retry(message: str, *, hint: str) -> ModelRetry:
+    """The same, for what other arguments mend."""
+    return ModelRetry(message, hint=hint, untrusted=False)
+
+
 # ---- search: results
 
 
@@ -73,22 +83,22 @@ def engines_silent(engines: Sequence[str]) -> ToolError:
 
 def unreachable(engine: str) -> ToolError:
     """No connection, or it broke."""
-    return ToolError(f"The search engine ({engine}) cannot be reached.", hint=_LATER)
+    return own(f"The search engine ({engine}) cannot be reached.", hint=_LATER)
 
 
 def too_slow(engine: str, seconds: float) -> ToolError:
     """No answer in time."""
-    return ToolError(f"The search engine ({engine}) gave no answer within {seconds:g} seconds.", hint=_LATER)
+    return own(f"The search engine ({engine}) gave no answer within {seconds:g} seconds.", hint=_LATER)
 
 
 def refused_key(engine: str) -> ToolError:
     """The key is missing there, wrong or powerless."""
-    return ToolError(f"The search engine ({engine}) does not accept this program's key.", hint=_NEVER)
+    return own(f"The search engine ({engine}) does not accept this program's key.", hint=_NEVER)
 
 
 def used_up(engine: str) -> ToolError:
     """The plan or the money is used up."""
-    return ToolError(f"The searches that this program may make with {engine} are used up.", hint=_NEVER)
+    return own(f"The searches that this program may make with {engine} are used up.", hint=_NEVER)
 
 
 def too_many(engine: str, wait: float | None) -> ToolError:
@@ -99,42 +109,44 @@ def too_many(engine: str, wait: float | None) -> ToolError:
         wait: seconds it asks to wait, None where it does not say.
     """
     how_long = f" It asks to wait {wait:,.0f} seconds." if wait else ""
-    return ToolError(f"The search engine ({engine}) takes no more searches at the moment.{how_long}", hint=_LATER)
+    return own(f"The search engine ({engine}) takes no more searches at the moment.{how_long}", hint=_LATER)
 
 
 def empty_query() -> ToolError:
     """Nothing to look for."""
-    return ModelRetry("The query is empty.", hint="Give a few words to look for.")
+    return own_retry("The query is empty.", hint="Give a few words to look for.")
 
 
 def bad_query(engine: str, said: str) -> ToolError:
     """The engine refuses the query as it stands."""
     why = f": {said}" if said else "."
     return ToolError(
-        f"The search engine ({engine}) does not take this query{why}", hint="Ask in other words: shorter, plain text."
+        f"The search engine ({engine}) does not take this query{why}",
+        hint="Ask in other words: shorter, plain text.",
+        untrusted=None if said else False,
     )
 
 
 def failed(engine: str, status: int) -> ToolError:
     """An error of the engine itself."""
-    return ToolError(f"The search engine ({engine}) failed (HTTP status {status}).", hint=_LATER)
+    return own(f"The search engine ({engine}) failed (HTTP status {status}).", hint=_LATER)
 
 
 def no_answer_of_it(engine: str) -> ToolError:
     """What came back is no answer of this engine."""
-    return ToolError(f"What came back from the search engine ({engine}) is not a search result.", hint=_NEVER)
+    return own(f"What came back from the search engine ({engine}) is not a search result.", hint=_NEVER)
 
 
 def not_here() -> ToolError:
     """The model calls the search of its service as if it were ours."""
-    return ToolError(
+    return own(
         "This program has no search engine of its own.", hint="Search with your own web search, or answer without one."
     )
 
 
 def no_json() -> ToolError:
     """A SearXNG whose settings do not allow JSON; a person is told where by the log."""
-    return ToolError(
+    return own(
         "The search engine (searxng) answers with web pages instead of JSON: the `formats` setting in the `search` "
         "section of its settings.yml has to list json.",
         hint=_NEVER,
