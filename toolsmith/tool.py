@@ -243,7 +243,8 @@ class Tool(Generic[P, R]):
         return Door(tool_name=self.name, validator=made.validator, schema=schema, coerce=self.options.coerce)
 
     @cached_property
-    def _never_waits(self) -> bool:
+    def never_waits(self) -> bool:
+        """Whether it is a coroutine function without an `await`: on an event loop it ends as soon as it begins."""
         return self.is_async and not may_wait(self.code)
 
     def renamed(self, name: str, *, beside: Mapping[str, str] | None = None) -> Tool[P, R]:
@@ -362,7 +363,7 @@ class Tool(Generic[P, R]):
             return ToolResult(False, error=error)
         if context is None and self.takes_context:
             context = RunContext(tool_name=self.name)
-        if notes or not self._never_waits:
+        if notes or not self.never_waits:
             job = self._job(text, checked, context)
             return settle(job, await run_one(job), FEEDBACK).result
         # A coroutine function without an `await` needs no task and no timer: it ends here and now.

@@ -85,11 +85,14 @@ async def flying(jobs: Sequence[Job], done: Done) -> AsyncGenerator[asyncio.Futu
     try:
         for job in jobs:
             if (outcome := at_once(job)) is not None:
-                landed(job, checked(outcome))
+                done(job, checked(outcome))
+                left -= 1
                 continue
             flight = Flight(job, loop, landed)
             flights.append(flight)
             flight.start()
+        if not left and not over.done():
+            over.set_result(None)
         yield over
     except BaseException:
         await _abandon(flights)

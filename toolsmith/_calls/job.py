@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
-from functools import lru_cache
 from io import IOBase
 from time import perf_counter
 from types import CodeType
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # not frozen, as one is made for each call: it takes less than half of the time
 class Job:
-    """One checked call, ready to run.
+    """One checked call, ready to run; nobody changes it.
 
     Attributes:
         index: which call of its turn this is, from 0.
@@ -41,7 +40,7 @@ class Job:
     index: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # as a Job
 class Outcome:
     """How a function ended: a value, an exception, or not in time."""
 
@@ -71,7 +70,7 @@ def checked(outcome: Outcome) -> Outcome:
 def at_once(job: Job) -> Outcome | None:
     """On a running loop: run a coroutine function that has no `await`. It cannot wait, so it needs no task."""
     tool = job.tool
-    if not tool.is_async or may_wait(tool.code):
+    if not tool.never_waits:
         return None
     if job.context is not None:
         job.context.reporter = job.report
@@ -89,7 +88,6 @@ def at_once(job: Job) -> Outcome | None:
     raise AssertionError(f"{tool.name} waited, though its code has no await.")  # pragma: no cover
 
 
-@lru_cache(maxsize=4096)
 def may_wait(code: CodeType | None) -> bool:
     """Whether a function may suspend: False only for a coroutine function without an `await` in it."""
     if code is None or not code.co_flags & inspect.CO_COROUTINE:

@@ -28,7 +28,7 @@ _MOST_WORDS = 3_500
 Visible = Callable[[], Collection[str]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # not frozen: one is made for each call
 class Settled:
     """What the model is told, and for people what is behind it.
 

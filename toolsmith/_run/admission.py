@@ -47,7 +47,7 @@ def admit(talk: Conversation, turn: Turn) -> Generator[Step, Any, list[Job]]:
     """The calls of a turn that may run, as jobs, in the model's order; all others are answered."""
     calls = turn.open()
     told = yield from _ask_counters(talk, [call for _, call in calls])
-    verdicts = [_permit(talk, call, said) for (_, call), said in zip(calls, told, strict=True)]
+    verdicts = [_permit(talk, turn, call, said) for (_, call), said in zip(calls, told, strict=True)]
     tell_left(talk, turn)
     jobs: list[Job] = []
     for (index, call), verdict in zip(calls, verdicts, strict=True):
@@ -102,18 +102,17 @@ def _callable(talk: Conversation, name: str) -> Tool[..., Any] | None:
     return talk.tools.get(name)
 
 
-def _permit(talk: Conversation, call: ToolCall, told: Told) -> Tool[..., Any] | _Refusal:
+def _permit(talk: Conversation, turn: Turn, call: ToolCall, told: Told) -> Tool[..., Any] | _Refusal:
     """The tool of a call, if it may be called at all."""
     say, name = talk.feedback, call.name
     if (over := talk.budget.take_call(told)) is not None:
         return _Refusal(_over(talk, name, over, ()), counts=False)
-    if name not in talk.tools:
+    if (tool := turn.tool(name)) is None:
         return _Refusal(say.unknown_tool(name, names_allowed(talk)), counts=True)
     if talk.allowed is not None and name not in talk.allowed:
         # Where each turn has tools of its own, the next one may run what this one does not.
         counts = talk.restrict is None
         return _Refusal(say.not_allowed(name, names_allowed(talk), now=not counts), counts=counts)
-    tool = talk.tools.get(name)
     if (over := talk.budget.take_tool_call(tool, told)) is not None:
         return _Refusal(_over(talk, name, over, _members(talk, tool) if over.what == "group" else [name]), counts=False)
     return tool
@@ -142,8 +141,11 @@ def _over(talk: Conversation, name: str, over: Over, tools: Sequence[str]) -> st
 def tell_left(talk: Conversation, turn: Turn) -> None:
     """Tell of each limit that is all but used up, once a turn: with the last of the calls that took from it."""
     found: dict[tuple[str, str], tuple[int, Left, Tool[..., Any] | None]] = {}
+    calls: dict[str, list[int]] = {}
     for index, call in turn.open():
-        tool = _callable(talk, call.name)
+        calls.setdefault(call.name, []).append(index)
+    for name, indices in calls.items():
+        tool = _callable(talk, name)
         lefts = talk.budget.lefts(tool)
         if all(left.left > FEW for left in lefts):
             continue
@@ -152,13 +154,15 @@ def tell_left(talk: Conversation, turn: Turn) -> None:
             if left.what not in least or left.left < least[left.what].left:
                 least[left.what] = left
         if (spent := next((left for left in least.values() if left.left == 0), None)) is not None:
-            turn.last_words[index] = _left(talk, spent, tool)
+            turn.last_words.update(dict.fromkeys(indices, _left(talk, spent, tool)))
         for what, left in least.items():
             if any(least[wider].left == 0 for wider in _WIDER[what] if wider in least):
                 continue  # what is left of it cannot be used
-            whose = {"run": "", "tool": call.name, "group": (tool and tool.options.group) or ""}[what]
+            whose = {"run": "", "tool": name, "group": (tool and tool.options.group) or ""}[what]
             if 0 < left.left <= FEW and left.left < left.limit:
-                found[what, whose] = (index, left, tool)
+                last = found.get((what, whose))
+                if last is None or last[0] < indices[-1]:
+                    found[what, whose] = (indices[-1], left, tool)
     for what in ("tool", "group", "run"):
         for index, left, tool in (told for (whose, _), told in found.items() if whose == what):
             turn.remark(index, _left(talk, left, tool))
@@ -219,7 +223,7 @@ def watched(
     policy = talk.watch.policy
     for job in jobs:
         writes = job.tool.options.effect == "write" and (policy != "allow" or talk.emit is not None)
-        if not writes and not approvals.may(job):
+        if not writes and job.tool.options.requires_approval is False:
             left.append(job)
             continue
         call = approvals.shown(job, talk.offered.get(job.tool.name))

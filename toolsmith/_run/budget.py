@@ -118,9 +118,9 @@ class Budget:
 
     def timeout(self, tool: Tool[..., Any]) -> float | None:
         """Seconds that one call of this tool may take."""
-        own = tool.options.timeout if tool.options.timeout is not None else self.limits.tool_timeout
-        left = self.seconds_left
-        least = left if own is None else own if left is None else min(own, left)
+        least = tool.options.timeout if tool.options.timeout is not None else self.limits.tool_timeout
+        if (left := self.seconds_left) is not None:
+            least = left if least is None else min(least, left)
         return None if least == inf else least
 
     def charge(self, usage: Usage) -> None:
@@ -181,7 +181,10 @@ class Budget:
         with _lock:
             for depth, budget in enumerate(self.chain()):
                 budget.calls += 1
-                found = budget._over("run", CALLS, budget.calls, budget.limits.calls, _said(told, depth))
+                limits = budget.limits
+                if limits.calls is None or (limits.shared is None and budget.calls <= limits.calls):
+                    continue  # nearly always
+                found = budget._over("run", CALLS, budget.calls, limits.calls, _said(told, depth))
                 if found is not None and found.counter is not None and found.counted:
                     budget._shared_calls_spent = True
                 over = over or found
@@ -190,9 +193,10 @@ class Budget:
     def take_tool_call(self, tool: Tool[..., Any], told: Told = ()) -> Over | None:
         """Count an attempt of one tool, and of its group; the limit, if this one is over it."""
         self.by_tool[tool.name] += 1
-        most = tool.options.max_calls_per_run
-        over = self._over("tool", f"tool:{tool.name}", self.by_tool[tool.name], most, _said(told, 0))
-        group = tool.options.group
+        most, group = tool.options.max_calls_per_run, tool.options.group
+        over: Over | None = None
+        if most is not None:
+            over = self._over("tool", f"tool:{tool.name}", self.by_tool[tool.name], most, _said(told, 0))
         if group is None or over is not None:
             return over
         with _lock:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from toolsmith.tool import Tool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # not frozen: one is made for each call
 class _Landed:
     """How a call ended. `counts` says whether a failure is the call's own, and no limit's or interruption's."""
 
@@ -78,27 +78,34 @@ class Turn:
     _fenced: dict[int, tuple[str, str]] = field(default_factory=dict[int, "tuple[str, str]"])
     _landed: dict[int, _Landed] = field(default_factory=dict[int, _Landed])
     _uncounted: list[int] = field(default_factory=list[int])
+    _tools: Mapping[str, Tool[..., Any]] = field(default_factory=dict[str, "Tool[..., Any]"])  # those that are called
     _keys: dict[int, Key] = field(default_factory=dict[int, Key])
     _suspects: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         self.calls = self.reply.message.tool_calls
         self._uncounted = list(range(len(self.calls)))
+        self._tools = {n: self.tools.get(n) for n in {call.name for call in self.calls} if n in self.tools}
         self._suspects = self._find_suspects()
 
     def is_open(self, index: int) -> bool:
         """Whether a call has not ended."""
-        return index not in self.records and index not in self._landed
+        return index not in self._landed
 
     def open(self) -> list[tuple[int, ToolCall]]:
         """The calls that have not ended."""
-        return [(i, call) for i, call in enumerate(self.calls) if self.is_open(i)]
+        return [(i, call) for i, call in enumerate(self.calls) if i not in self._landed]
+
+    def tool(self, name: str) -> Tool[..., Any] | None:
+        """The tool that a call names, if there is one."""
+        return self._tools.get(name)
 
     # ---- how calls end
 
     def restore(self, index: int, result: ToolResult, seconds: float, *, ran: bool) -> None:
         """Take over an answer that was given before the run waited for a person; it is counted already."""
         self.records[index] = ToolRecord(self.calls[index], result, self.number, seconds, ran)
+        self._landed[index] = _Landed(Settled(result), seconds, ran, counts=False)
         self._uncounted.remove(index)
 
     def remark(self, index: int, text: str) -> None:
@@ -166,7 +173,9 @@ class Turn:
         """Keep an answer, and tell those who listen."""
         call, settled = self.calls[index], landed.settled
         seconds, ran, error, reference = landed.seconds, landed.ran, settled.exception, settled.reference
-        result = _remarked(settled.result, self.remarks.get(index, ()))
+        result = settled.result
+        if index in self.remarks:
+            result = _remarked(result, self.remarks[index])
         if landed.counts and not result.success and index in self.last_words:
             result = _remarked(result, [self.last_words[index]])
         self.records[index] = ToolRecord(call, result, self.number, seconds, ran, error, reference)
@@ -182,14 +191,8 @@ class Turn:
             self._keys[index] = key_of(call.name, call.arguments)
         return self._keys[index]
 
-    def _tool(self, index: int) -> Tool[..., Any] | None:
-        return self._named(self.calls[index].name)
-
-    def _named(self, name: str) -> Tool[..., Any] | None:
-        return self.tools.get(name) if name in self.tools else None
-
     def _repeatable(self, index: int) -> bool:
-        tool = self._tool(index)
+        tool = self.tool(self.calls[index].name)
         return tool is not None and tool.options.repeatable
 
     def _find_suspects(self) -> frozenset[int]:
@@ -197,7 +200,7 @@ class Turn:
         calls = self.calls
         if not self.breaker.strikes and len(calls) < 2:
             return frozenset()
-        names = Counter(call.name for call in calls)
+        names = Counter([call.name for call in calls])
         found: set[int] = set()
         seen: set[Key] = set()
         for index, call in enumerate(calls):
@@ -211,7 +214,10 @@ class Turn:
 
     def _count(self, index: int, landed: _Landed) -> int:
         """Enter the end of a call in the breaker; how often in a row it has ended in the same bad way."""
-        tool, result = self._tool(index), landed.settled.result
+        result = landed.settled.result
+        if result.success and result.data and not self.breaker.strikes:
+            return 0  # nearly always
+        tool = self.tool(self.calls[index].name)
         if not result.success:
             return 0 if self._repeatable(index) else self.breaker.failed(self.key(index), landed.settled.failure)
         empty = _is_empty(result, tool)
@@ -299,7 +305,8 @@ class Turn:
         )
 
     def _output(self, index: int) -> ToolOutput:
-        call, result = self.records[index].call, self.records[index].result
+        record = self.records[index]
+        call, result = record.call, record.result
         if not result.success:
             return ToolOutput(call.id, call.name, self._failure(index, call.name, result), True)
         text = self.text(call.name, result)
@@ -307,7 +314,7 @@ class Turn:
         if bound is not None and len(text) > bound:
             from toolsmith._run.paging import shortened
 
-            tool = self._named(call.name)
+            tool = self.tool(call.name)
             text = shortened(
                 result,
                 call.name,
@@ -339,7 +346,7 @@ class Turn:
         """Characters of a tool's result that the model is shown."""
         if self.pages is not None and name == self.pages.reader.name:
             return None  # its results keep to the bound of what they are parts of
-        tool = self._named(name)
+        tool = self.tool(name)
         own = None if tool is None else tool.options.max_result_size
         return self.result_chars if own is None else own
 
@@ -368,8 +375,6 @@ def _takes_arguments(schema: Mapping[str, Any]) -> bool:
 
 def _remarked(result: ToolResult, remarks: Sequence[str]) -> ToolResult:
     """A result with sentences behind it."""
-    if not remarks:
-        return result
     if result.success:
         return replace(result, notes=(*result.notes, *remarks))
     return replace(result, error=" ".join((result.error or "", *remarks)))
