@@ -65,11 +65,51 @@ def test_an_optional_parameter_is_nullable_on_openai_and_null_is_absent() -> Non
     """All are required there; null stands for "not given", and the default is told."""
     schema = {"type": "integer", "default": 7, "description": "How many."}
     assert member(OPENAI_STRICT, schema, optional=True) == {
-        "description": "How many. (default: 7)",
+        "description": "How many. (default 7)",
         "type": ["integer", "null"],
     }
     assert back(OPENAI_STRICT, schema, None, optional=True) == {}
     assert back(OPENAI_STRICT, schema, 0, optional=True) == {"p": 0}
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "stated"),
+    [
+        (10, "How many. Defaults to 10.", True),
+        (10, "How many (default: 10)", True),
+        (10, "Default is `10`; at most 20.", True),
+        (0.5, "A share, default value 0.5", True),
+        (-1, "default=-1", True),
+        (True, "Defaults to True.", True),
+        (True, "Whether (default true).", True),
+        ([], "Defaults to [].", True),
+        ("fast", "How (default: 'fast')", True),
+        ("fast", "Defaults to fast.", True),
+        ("", 'Default "".', True),
+        (10, "Defaults to 100.", False),
+        (10, "Defaults to 10.5.", False),
+        (10, "Defaults to 10,000.", False),
+        (10, "Defaults to -10.", False),
+        (10, "Defaults to 10%.", False),
+        (10, "Defaults to 10 unless it is fast.", False),
+        (10, "The default is used from 10.", False),
+        (True, "default: 1", False),
+        ("fast", "Defaults to Fast.", False),
+        ("the", "Defaults to the mode of the server.", False),
+        ("", "The default.", False),
+    ],
+)
+def test_a_default_that_the_description_states_is_not_told_again(value: Any, text: str, stated: bool) -> None:
+    """Only this very value, where a phrase ends with it; what to send for it is told all the same."""
+    kind = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}[type(value)]
+    held = {"type": kind, "default": value, "description": text} | (
+        {"items": {"type": "string"}} if value == [] else {}
+    )
+    told = text if stated else f"{text} (default {json.dumps(value)})"
+    assert member(OPENAI_STRICT, held, optional=True)["description"] == told
+    kept = {k: v for k, v in held.items() if k not in {"default", "description"}}
+    schema = {"anyOf": [kept, {"type": "null"}], "default": value, "description": text}
+    assert "send " in member(OPENAI_STRICT, schema, optional=True)["description"].removeprefix(text)
 
 
 def test_an_optional_parameter_is_left_out_of_required_on_claude() -> None:
@@ -105,7 +145,7 @@ def test_absent_and_null_stay_apart_where_null_is_a_value(held: Schema, marker: 
     schema = {"anyOf": [held, {"type": "null"}], "default": 7}
     assert back(OPENAI_STRICT, schema, None, optional=True) == {"p": None}
     assert back(OPENAI_STRICT, schema, marker, optional=True) == {}
-    assert "default: 7, send" in member(OPENAI_STRICT, schema, optional=True)["description"]
+    assert "default 7, send" in member(OPENAI_STRICT, schema, optional=True)["description"]
 
 
 def test_a_member_that_could_be_any_marker_cannot_be_left_out() -> None:
@@ -311,7 +351,7 @@ def test_alternatives_that_look_alike_have_no_strict_form() -> None:
 def test_a_described_reference_loses_nothing() -> None:
     """OpenAI takes nothing beside $ref, so it is wrapped, or written in place where that is shorter."""
     level = {
-        "enum": ["low", "medium", "high", "very high", "as high as it goes"],
+        "enum": ["low", "rather low", "medium", "rather high", "high", "very high", "as high as it goes"],
         "type": "string",
         "description": "A level.",
     }
@@ -322,6 +362,11 @@ def test_a_described_reference_loses_nothing() -> None:
     once = OPENAI_STRICT.encode(args("first", first=refs["first"]) | {"$defs": {"Level": level}})
     assert once.schema["properties"]["first"]["description"] == "The first. A level."
     assert "$defs" not in once.schema
+    refs = {n: {"$ref": "#/$defs/Colour", "description": f"The {n}."} for n in ("first", "second", "third")}
+    colour = {"Colour": {"enum": ["red", "green", "blue"], "type": "string"}}
+    thrice = OPENAI_STRICT.encode(args("first second third", **refs) | {"$defs": colour})
+    assert thrice.schema["properties"]["third"] == {"description": "The third.", **colour["Colour"]}
+    assert "$defs" not in thrice.schema
 
 
 def test_constants_name_their_types_on_openai() -> None:

@@ -113,8 +113,10 @@ def _member(compiler: Compiler, node: Node, sent: str, name: str, path: str, opt
     if default is not None and wire.schema.get("const") != default:
         if compiler.rules.default and wire.decoder is None and not omit and "$ref" not in wire.schema:
             wire.schema = {**wire.schema, "default": default}
-        else:
+        elif not words.states_default(wire.text, default):
             wire.said.append(words.default(default, omit=omit))
+        elif omit:
+            wire.said.append(words.omittable(omit))
     elif omit:
         wire.said.append(words.omittable(omit))
     return wire.sealed(), Member(sent, name, optional, marked, absent, wire.decoder)

@@ -4,7 +4,9 @@ Sources:
     OpenAI: guide "Structured model outputs", "Supported schemas"
         (developers.openai.com/api/docs/guides/structured-outputs#supported-schemas); keywords that the guide does not
         name: openai-node 7.59.0 lib/transform.js, and 400s on record (pydantic-ai#7315: `prefixItems`, and `minLength`
-        accepted; openai-agents-python#1884: `oneOf`; can1357/oh-my-pi#211: `uniqueItems`, format "uri").
+        accepted; openai-agents-python#1884: `oneOf`; can1357/oh-my-pi#211: `uniqueItems`, format "uri";
+        openclaw/clawpatch#60: an enumeration without `type`; instructor#1074: `default`, which api.openai.com takes by
+        now and Azure does not, openai-agents-python#4390).
     Claude: "Structured outputs", "JSON Schema limitations" and "Schema complexity limits"
         (platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations), "Strict tool use".
     Names of members on Claude, strict or not: 400 "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'"
@@ -60,7 +62,7 @@ class Rules:
         min_items: the largest `minItems` that may stand in the schema; None for any.
         recursion: whether a definition may refer to itself.
         default: whether `default` may stand in the schema.
-        literal_types: whether constants and enumerations name their type: without one OpenAI may answer "schema must
+        literal_types: whether constants and enumerations name their type: without one OpenAI answers "schema must
             have a 'type' key"; Claude's own SDK leaves it out (anthropic 2.14.0, lib/_parse/_transform.py).
         keys: what a member's name must match in full; None for anything. Other names are replaced.
         first_keys: whether alternatives of a union must begin with different members (or different constants in it):

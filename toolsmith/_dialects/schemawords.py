@@ -6,6 +6,7 @@ They are appended to a description in parentheses, so each is short, has no capi
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 _LONGEST = 300  # characters of a default, an example or a pattern; beyond that the words would outweigh the schema
@@ -22,8 +23,21 @@ def literal(value: Any) -> str:
 
 def default(value: Any, *, omit: str = "") -> str:
     """The default of an optional member; `omit` is what to send to get it, where that is not plain null."""
-    said = f"default: {literal(value)}"
+    said = f"default {literal(value)}"
     return f"{said}, send {omit} for it" if omit else said
+
+
+def states_default(description: str, value: Any) -> bool:
+    """Whether a description ends a phrase with this very default: "Defaults to 10.", "How (default: 'fast')"."""
+    if "default" not in description.lower():
+        return False
+    forms = {json.dumps(value, ensure_ascii=False), repr(value)}
+    if isinstance(value, str) and value.strip():
+        forms.add(value)
+    named = "|".join(map(re.escape, sorted(forms)))
+    # a phrase ends there: "10" is not the default of "Defaults to 10.5", nor of "Defaults to 10 unless ..."
+    stated = rf"\bdefaults?(?: value)?(?: is| to|:| ?=)? ?[`'\"]*(?-i:{named})[`'\"]*(?=[.,;:)\]]+(?:\s|$)|\s*$)"
+    return re.search(stated, description, re.IGNORECASE) is not None
 
 
 def omittable(omit: str) -> str:
