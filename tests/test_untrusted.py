@@ -297,7 +297,7 @@ def _tags(text: str) -> str:
 
 
 def test_false_alarms() -> None:
-    """What the user said is never held. Of words of the model's own one dialogue is: a phrase that everybody writes.
+    """What the user said is never held, nor are words of the model's own.
 
     What is copied from a page is held also where the user asked for it: nobody can tell that from an attack.
     """
@@ -310,7 +310,7 @@ def test_false_alarms() -> None:
             held[talk["kind"]].append(talk["id"])
     assert counts == {"user": 18, "own": 24, "copied": 8}
     assert held["user"] == []
-    assert held["own"] == ["b23"]
+    assert held["own"] == []
     assert len(held["copied"]) == 8
 
 
@@ -610,6 +610,44 @@ def test_an_address_in_pieces_behind_another_argument() -> None:
     index.add(page, "page")
     (span,) = index.find({"note": "x", "to": data["to"]})
     assert (span.text, span.place) == ("collector@mail-relay.example", "to")
+
+
+@pytest.mark.parametrize(
+    ("page", "to"),
+    [
+        ("Write to collector@mail-relay.example.", "sales@mail-relay.example"),
+        ("Write to collector@mail-relay.example.", "collector@eu.mail-relay.example"),
+        ("Write to collector@in.mail-relay.example.", "other@out.mail-relay.example"),
+        ("See https://mail-relay.example/help for more.", "help@mail-relay.example"),
+        ("Write to collector [at] mail-relay [dot] example.", "me@mail-relay.example"),
+        ("Write to c@mail&#45;relay.example", "me@mail-relay.example"),
+    ],
+)
+def test_another_name_at_a_host_of_theirs_is_held(page: str, to: str) -> None:
+    """Who owns the host reads what is sent to any name there."""
+    index = Index()
+    index.add(page, "page")
+    (span,) = index.find({"to": to})
+    assert (span.text, span.place) == (to, "to")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "page", "to"),
+    [
+        ("Answer him.", "From: tom@gmail.com", "anna@gmail.com"),  # anybody has an address there
+        ("Tell anna@corp.example.", "From: tom@corp.example", "bob@corp.example"),  # the user has named the host
+        ("Answer him.", "From: tom@partner.example", "bob@artner.example"),
+        ("Answer him.", "From: tom@partner.example", "bob@partner.example2.org"),
+        ("Answer him.", "Please use e-mail communication, Tom", "bob@mail.community"),
+        ("Answer him.", "From: tom@shop.co.uk", "bob@office.co.uk"),
+    ],
+)
+def test_an_address_at_another_host_is_not_held(prompt: str, page: str, to: str) -> None:
+    """Nor at one where anybody has an address, or that the user has named."""
+    index = Index()
+    index.add(page, "page")
+    index.trust(prompt)
+    assert index.find({"to": to}) == ()
 
 
 def test_a_failure_that_says_so_itself_is_fenced() -> None:
@@ -1005,6 +1043,40 @@ def test_a_long_span_is_always_found(span: str, before: str, behind: str) -> Non
     letters = sum(c.isascii() and c.isalnum() for c in span)
     found = index.find({"text": f"{before} {span} {behind}"})
     assert found or letters < 24
+
+
+_PROSE = "sphinx of black quartz judge my vow while five boxing wizards jump quickly past the lazy dwarf"
+
+
+@given(
+    begin=st.integers(0, 40),
+    before=st.integers(0, 9),
+    ahead=st.integers(1, 9),
+    behind=st.integers(1, 9),
+    more=st.booleans(),
+)
+def test_24_letters_count_and_23_do_not(begin: int, before: int, ahead: int, behind: int, more: bool) -> None:
+    """Law: wherever the span begins on either side, and also if the page has a part of it elsewhere."""
+    letters = _PROSE.replace(" ", "")
+    for size in (21, 22, 23, 24, 25):
+        index = Index()
+        if more:
+            index.add(f"0 {letters[begin + 1 : begin + size - 1]} 0", "another page")
+        index.add("-".join((*"0" * before, letters[begin : begin + size], "0")), "page")
+        found = index.find({"text": f"{'1 ' * ahead}{letters[begin : begin + size]}{' 2' * behind}"})
+        assert bool(found) == (size >= 24), size
+        assert not found or letters[begin : begin + size] in found[0].text
+
+
+def test_a_span_that_the_user_has_said_in_part() -> None:
+    """What counts is whether the user has said all 24; a letter more of the page's is a span of the page."""
+    letters = _PROSE.replace(" ", "")
+    index = Index()
+    index.add(letters, "page")
+    index.trust(f"0 {letters[5:35]} 0")
+    assert not index.find({"text": f"1 {letters[8:35]} 2"})
+    assert index.find({"text": f"1 {letters[8:36]} 2"})
+    assert index.find({"text": f"1 {letters[4:30]} 2"})
 
 
 # ---- views

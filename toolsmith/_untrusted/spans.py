@@ -13,15 +13,15 @@ All is compared by letters and digits alone (`forms`), also what is spread over 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import pairwise
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from toolsmith._dataclass import dataclass
 from toolsmith._untrusted.forms import decoded, folded, squashed, unscrambled
+from toolsmith._untrusted.leaves import Leaf, leaves_of
 from toolsmith._untrusted.tokens import SHORTEST, Token, tokens
 
 SPAN: Final = 24
@@ -44,11 +44,11 @@ SHORTEST_SCRAMBLED: Final = 10
 
 _STRIDE: Final = 4
 _GRAM: Final = SPAN - _STRIDE + 1
-"""Every fourth piece of 21 of the untrusted text is kept, so that any 24 in a row have one of them whole."""
+"""Every fourth piece of 21 of the untrusted text is kept, so that any 24 in a row have one of them whole. Where one is
+met, the 24 are looked at: whether a copied span counts does not depend on where it begins."""
 
 _WORD = re.compile(r"\w+")
 _TOGETHER: Final = "several arguments together"
-_DEEPEST: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +66,6 @@ class UntrustedSpan:
     place: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Leaf:
-    place: str
-    text: str
-    is_name: bool = False
-
-
 @dataclass(slots=True, eq=False)
 class Index:
     """The untrusted and the trusted texts of a conversation, to look arguments up in. It only grows.
@@ -80,7 +73,7 @@ class Index:
     Attributes:
         sources: where each untrusted text comes from; what it says when decoded is a text of its own.
         squashed, folded: those texts, in two forms.
-        grams: pieces of them, and in which text each was met first.
+        grams: pieces of them, and where each was met first: the text's number, and the place in it as the low 32 bits.
         size: characters of all of them.
     """
 
@@ -110,7 +103,7 @@ class Index:
             self.folded.append(folded(form))
             self.size += len(letters)
             for at in range(0, len(letters) - _GRAM + 1, _STRIDE):
-                self.grams.setdefault(letters[at : at + _GRAM], number)
+                self.grams.setdefault(letters[at : at + _GRAM], number << 32 | at)
 
     def trust(self, text: str) -> None:
         """Take in the user's, or the developer's, own words."""
@@ -128,7 +121,7 @@ class Index:
         """
         if not self:
             return ()
-        groups = {name: list(_leaves(value, name, 0)) for name, value in arguments.items()}
+        groups = {name: list(leaves_of(value, name, 0)) for name, value in arguments.items()}
         leaves = [leaf for group in groups.values() for leaf in group]
         search = _Search(self)
         for leaf in leaves:
@@ -136,13 +129,13 @@ class Index:
         # By itself first: with another argument before it, an address is another one.
         for name, group in groups.items():
             if len(group) > 1 and not search.found:
-                search.look(_Leaf(name, "".join(leaf.text for leaf in group if not leaf.is_name)))
+                search.look(Leaf(name, "".join(leaf.text for leaf in group if not leaf.is_name)))
         if len(leaves) > 1:
             search.look_close(leaves)
             if not search.found:
-                search.look(_Leaf(_TOGETHER, "".join(leaf.text for leaf in leaves if not leaf.is_name)))
+                search.look(Leaf(_TOGETHER, "".join(leaf.text for leaf in leaves if not leaf.is_name)))
             if not search.found and any(leaf.is_name for leaf in leaves):
-                search.look(_Leaf(_TOGETHER, "".join(leaf.text for leaf in leaves)))
+                search.look(Leaf(_TOGETHER, "".join(leaf.text for leaf in leaves)))
         return tuple(search.found[:MOST_SPANS])
 
     def places(self, number: int, words: tuple[str, ...]) -> Iterator[int]:
@@ -161,11 +154,12 @@ class Index:
     def is_trusted(self, letters: str) -> bool:
         return any(letters in own for own in self._trusted)
 
-    def is_trusted_gram(self, gram: str) -> bool:
+    def is_trusted_span(self, letters: str) -> bool:
+        """Whether `SPAN` letters stand in a trusted text."""
         if self._trusted_grams is None:
             own = self._trusted
-            self._trusted_grams = {text[i : i + _GRAM] for text in own for i in range(len(text) - _GRAM + 1)}
-        return gram in self._trusted_grams
+            self._trusted_grams = {text[i : i + SPAN] for text in own for i in range(len(text) - SPAN + 1)}
+        return letters in self._trusted_grams
 
 
 class _Search:
@@ -178,7 +172,7 @@ class _Search:
         self._known: set[tuple[str, str]] = set()
         self.found: list[UntrustedSpan] = []
 
-    def look(self, leaf: _Leaf) -> None:
+    def look(self, leaf: Leaf) -> None:
         """Everything but short values that count together."""
         if not leaf.text:
             return
@@ -205,22 +199,35 @@ class _Search:
 
     def _look_long(self, place: str, text: str) -> None:
         letters = squashed(text)
-        grams, index = self._index.grams, self._index
-        at, most = 0, len(letters) - _GRAM
-        while at <= most and len(self.found) < MOST_SPANS:
-            gram = letters[at : at + _GRAM]
-            number = grams.get(gram)
-            if number is None or index.is_trusted_gram(gram):
-                at += 1
-                continue
-            begin, end = at, at + _GRAM
-            at += 1
-            while at <= min(most, end) and not index.is_trusted_gram(letters[at : at + _GRAM]):
-                if letters[at : at + _GRAM] in grams:
-                    end = at + _GRAM
-                at += 1
+        begin, end, number = 0, -1, 0
+        for at, found in self._long(letters):
+            if at > end:
+                if end > 0:
+                    self._note(_original(text, begin, end), number, place)
+                    if len(self.found) >= MOST_SPANS:
+                        return
+                begin, number = at, found
+            end = at + SPAN
+        if end > 0:
             self._note(_original(text, begin, end), number, place)
-            at = max(at, end - _GRAM + 1)
+
+    def _long(self, letters: str) -> Iterator[tuple[int, int]]:
+        """Where `SPAN` letters begin that an untrusted text has and no trusted one, and which text; in order."""
+        grams, index, next_ = self._index.grams, self._index, 0
+        for at in range(len(letters) - _GRAM + 1):
+            where = grams.get(letters[at : at + _GRAM])
+            if where is None:
+                continue
+            number, there = where >> 32, where & 0xFFFFFFFF
+            for first in range(max(next_, at - _STRIDE + 1), min(at, len(letters) - SPAN) + 1):
+                span = letters[first : first + SPAN]
+                before = there - (at - first)
+                # If it is not there, its piece may stand elsewhere too, in this company.
+                is_there = before >= 0 and index.squashed[number].startswith(span, before)
+                found = number if is_there else self._where(span)
+                if found is not None and not index.is_trusted_span(span):
+                    yield first, found
+            next_ = at + 1
 
     def _look_exact(self, place: str, text: str, least: int) -> None:
         for token in tokens(folded(text)):
@@ -232,8 +239,26 @@ class _Search:
                     self._note(_as_written(text, token.shown), number, place)
                     break
             else:
-                if token.tiled and (number := self._tiled(token)) is not None:
+                number = self._hosted(token, least)
+                if number is None and token.tiled:
+                    number = self._tiled(token)
+                if number is not None:
                     self._note(_as_written(text, token.shown), number, place)
+
+    def _hosted(self, token: Token, least: int) -> int | None:
+        """Which untrusted text names the host of a mail address, or one above or beside it."""
+        for host in token.hosts:
+            letters = squashed(host)
+            if len(letters) < least or self._index.is_trusted(letters):
+                continue
+            self._work += self._index.size
+            if self._work > MOST_WORK:
+                return 0
+            whole = re.compile(rf"(?<![\w-]){re.escape(host)}(?![\w-]|\.\w)")
+            for number, text in enumerate(self._index.folded):
+                if host in text and whole.search(text):
+                    return number
+        return None
 
     def _tiled(self, token: Token) -> int | None:
         """Which untrusted text has all of a long exact thing, in a few pieces."""
@@ -280,9 +305,9 @@ class _Search:
                 return number
         return None
 
-    def look_close(self, leaves: Sequence[_Leaf]) -> None:
+    def look_close(self, leaves: Sequence[Leaf]) -> None:
         """Short whole values that stand close together in one untrusted text."""
-        values: dict[tuple[str, ...], _Leaf] = {}
+        values: dict[tuple[str, ...], Leaf] = {}
         for leaf in leaves:
             letters = squashed(leaf.text)
             if not leaf.is_name and 3 <= len(letters) < SPAN and not self._index.is_trusted(letters):
@@ -309,41 +334,6 @@ def _tiles(letters: str, text: str, least: int, most: int) -> bool:
         size += 1
     # The longest piece need not be the right one.
     return any(_tiles(letters[n:], text, least, most - 1) for n in range(size, max(least, size - 1) - 1, -1))
-
-
-def _leaves(value: Any, place: str, depth: int) -> Iterator[_Leaf]:
-    """The texts and numbers of JSON data, by place; JSON within a text as well."""
-    match value:
-        case str():
-            inner = _parsed(value) if depth < _DEEPEST else None
-            if inner is None:
-                yield _Leaf(place, value)
-            else:
-                yield from _leaves(inner, place, depth + 1)
-        case bool() | None:
-            pass
-        case int() | float():
-            whole = isinstance(value, float) and value.is_integer()
-            yield _Leaf(place, str(int(value) if whole else value))
-        case dict() if depth < _DEEPEST:
-            for name, item in cast("dict[str, Any]", value).items():
-                yield _Leaf(place, name, is_name=True)
-                yield from _leaves(item, f"{place}.{name}" if len(name) <= 40 else place, depth + 1)
-        case list() if depth < _DEEPEST:
-            for number, item in enumerate(cast("list[Any]", value)):
-                yield from _leaves(item, f"{place}[{number}]", depth + 1)
-        case _:
-            yield _Leaf(place, json.dumps(value, ensure_ascii=False))
-
-
-def _parsed(text: str) -> Any:
-    """JSON data in a text; None where it is a text."""
-    if not text.lstrip().startswith(("{", "[")):
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _as_written(text: str, shown: str) -> str:

@@ -15,6 +15,15 @@ SHORTEST: Final = 5
 SHORTEST_NUMBER: Final = 6
 """Digits of a number that counts by itself. Years, small amounts and the like are in every text."""
 
+_SERVICES: Final = """
+    gmail.com googlemail.com outlook.com hotmail.com live.com msn.com yahoo.com ymail.com aol.com icloud.com me.com
+    mac.com proton.me protonmail.com pm.me gmx.com gmx.net gmx.de web.de t-online.de freenet.de posteo.de mail.com
+    zoho.com yandex.com yandex.ru mail.ru qq.com 163.com 126.com naver.com orange.fr free.fr laposte.net libero.it
+    fastmail.com hey.com tutanota.com hotmail.co.uk yahoo.co.uk yahoo.co.jp btinternet.com comcast.net
+"""
+ANYBODYS: Final = frozenset(_SERVICES.split())
+"""Hosts at which everybody may have a mail address: that another address is there too says nothing."""
+
 # Every repetition is bounded, and possessive where it can be: whatever the text, the work is linear in its length.
 _HOST = r"(?:[\w-]{1,63}+\.){1,8}[a-z][\w-]{1,62}"
 _TOKEN = re.compile(
@@ -42,12 +51,15 @@ class Token:
         forms: what to look for, squashed: the whole, then parts that are enough by themselves.
         digits: it is digits alone, and has to stand alone where it is found.
         tiled: it counts too if it can be put together from pieces of one text.
+        hosts: of a mail address: its host and what that is below, where not just anybody has an address. Whoever owns
+            one of them reads what is sent to any name there.
     """
 
     shown: str
     forms: tuple[str, ...]
     digits: bool = False
     tiled: bool = False
+    hosts: tuple[str, ...] = ()
 
 
 def tokens(text: str) -> Iterator[Token]:
@@ -57,13 +69,14 @@ def tokens(text: str) -> Iterator[Token]:
         text: `folded`.
     """
     for match in _TOKEN.finditer(text):
-        shown = match[0]
+        shown, hosts = match[0], ()
         match match.lastgroup:
             case "url":
                 forms = _address_forms(shown)
             case "mail":
                 name, _, host = shown.rpartition("@")
                 forms = (shown, f"{name.partition('+')[0]}@{host}")  # what stands behind "+" is as the sender likes
+                hosts = () if host in ANYBODYS else _host_forms(host)
             case "host":
                 forms = _host_forms(shown)
             case "number":
@@ -82,7 +95,7 @@ def tokens(text: str) -> Iterator[Token]:
                 forms = (shown,)
         plain = tuple(dict.fromkeys(form for form in map(squashed, forms) if len(form) >= SHORTEST))
         if plain:
-            yield Token(shown, plain, tiled=match.lastgroup in ("mail", "iban", "code"))
+            yield Token(shown, plain, tiled=match.lastgroup in ("mail", "iban", "code"), hosts=hosts)
 
 
 def _is_code(word: str) -> bool:
