@@ -9,8 +9,6 @@ from __future__ import annotations
 import ast
 import os
 import re
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import fields
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -20,6 +18,7 @@ from typing import get_args
 
 import pages
 import pytest
+import warm_start
 from pages import ROOT, Block, all_pages, blocks, commands, is_tried, links
 
 from toolsmith import Limits, _feedback, events
@@ -53,15 +52,8 @@ def test_code_runs_and_prints_what_the_page_says(page: Path, tmp_path: Path) -> 
     keep = {name: value for name, value in os.environ.items() if not name.startswith(("TOOLSMITH_", "PYTEST_"))}
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "PYTHONWARNINGS"):
         keep.pop(name, None)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", pages.__file__, str(page)],
-        cwd=tmp_path,
-        env={**keep, "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=380,
-        check=False,
-    )
+    env = {**keep, "PYTHONIOENCODING": "utf-8"}
+    done = warm_start.run([pages.__file__, str(page)], cwd=tmp_path, env=env, timeout=380)
     assert done.returncode == 0, done.stderr[-4000:]
 
 

