@@ -357,7 +357,7 @@ class Feedback(MediaWording, RunWording, SizeWording, UntrustedWording):
 
     def noted(self, text: str, notes: Sequence[str]) -> str:
         """A result's text with the remarks that go with it."""
-        return "\n\n".join([text, *(f"Note: {n}" for n in notes)])
+        return "\n\n".join([text, *(f"Note: {n}" for n in notes)]) if notes else text
 
 
 def _excerpt(text: str) -> str:

@@ -229,7 +229,7 @@ class Message:
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The calls that this message asks for, in the model's order."""
-        return tuple(p for p in self.parts if isinstance(p, ToolCall))
+        return tuple([p for p in self.parts if isinstance(p, ToolCall)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -46,7 +46,9 @@ class _Refusal:
 def admit(talk: Conversation, turn: Turn) -> Generator[Step, Any, list[Job]]:
     """The calls of a turn that may run, as jobs, in the model's order; all others are answered."""
     calls = turn.open()
-    told = yield from _ask_counters(talk, [call for _, call in calls])
+    told: Sequence[Told] = [()] * len(calls)
+    if talk.budget.shares:
+        told = yield from _ask_counters(talk, [call for _, call in calls])
     verdicts = [_permit(talk, turn, call, said) for (_, call), said in zip(calls, told, strict=True)]
     tell_left(talk, turn)
     jobs: list[Job] = []
@@ -81,8 +83,6 @@ def _read(talk: Conversation, turn: Turn, job: Job) -> None:
 
 def _ask_counters(talk: Conversation, calls: Sequence[ToolCall]) -> Generator[Step, Any, list[Told]]:
     """Take from the counters that are shared with other runs, for each call."""
-    if not any(budget.limits.shared is not None for budget in talk.budget.chain()):
-        return [()] * len(calls)
     orders = [talk.budget.orders(_callable(talk, call.name)) for call in calls]
     answers: list[Sequence[int | None] | None] = yield Take(tuple(o for row in orders for o in row if o is not None))
     given = iter(answers)
@@ -147,7 +147,7 @@ def tell_left(talk: Conversation, turn: Turn) -> None:
     for name, indices in calls.items():
         tool = _callable(talk, name)
         lefts = talk.budget.lefts(tool)
-        if all(left.left > FEW for left in lefts):
+        if not [left for left in lefts if left.left <= FEW]:
             continue
         least: dict[str, Left] = {}
         for left in lefts:
@@ -196,16 +196,9 @@ def prepare(
         return turn.note(index, settled, 0.0, ran=False)
     if checked.notes and talk.emit is not None:
         talk.emit(ArgumentsRepaired(call, checked.notes))
-    return Job(
-        call=call,
-        tool=tool,
-        values=checked.values,
-        notes=checked.notes,
-        context=_context(talk, tool, call) if tool.takes_context else None,
-        timeout=talk.budget.timeout(tool),
-        report=_reporter(talk, call),
-        index=index,
-    )
+    context = _context(talk, tool, call) if tool.takes_context else None
+    timeout, report = talk.budget.timeout(tool), _reporter(talk, tool, call)
+    return Job(call, tool, checked.values, checked.notes, context, timeout, report, index)
 
 
 def watched(
@@ -262,9 +255,10 @@ def _known(talk: Conversation, tool: Tool[..., Any]) -> Known | None:
     return talk.watch.known(talk.history, talk.tools) if tool.inner else None
 
 
-def _reporter(talk: Conversation, call: ToolCall) -> Callable[[Any], None] | None:
+def _reporter(talk: Conversation, tool: Tool[..., Any], call: ToolCall) -> Callable[[Any], None] | None:
+    """Tells of what a tool says while it runs; None where nobody listens, or the tool has no way to say anything."""
     emit = talk.emit
-    if emit is None:
+    if emit is None or (tool.never_waits and not tool.takes_context):
         return None
     return lambda progress: emit(ToolProgress(call.id, call.name, progress))
 

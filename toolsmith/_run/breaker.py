@@ -54,16 +54,14 @@ def key_of(tool: str, arguments: str) -> Key:
         arguments: JSON text as the model wrote it; what is no JSON is equal to itself only.
     """
     try:
-        parsed = _plainly(arguments)
-        if parsed is None:
-            return Key(tool, _digest(_careful(arguments)))
-        return Key(tool, _digest(repr(_canonical(parsed))))
+        text = _plainly(arguments) or _careful(arguments)
     except RecursionError:
-        return Key(tool, _digest(arguments))
+        text = arguments
+    return Key(tool, text if len(text) <= _SHORT else _digest(text))
 
 
-def _plainly(arguments: str) -> dict[str, Any] | None:
-    """The arguments, if they are an object without a float: then the quick parser says all there is to know."""
+def _plainly(arguments: str) -> str | None:
+    """The text of an object without a float, of which the quick parser says all there is to know; None of others."""
     try:
         value = from_json(arguments.encode(), catch_duplicate_keys=True, allow_inf_nan=False)
     except ValueError:
@@ -71,8 +69,9 @@ def _plainly(arguments: str) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         return None
     members = cast("dict[str, Any]", value)
-    flat = _SCALARS.issuperset(map(type, members.values()))
-    return members if flat or not _MAY_BE_FLOAT.search(arguments) else None
+    if _SCALARS.issuperset(map(type, members.values())):
+        return repr(dict(sorted(members.items())))
+    return None if _MAY_BE_FLOAT.search(arguments) else repr(_canonical(members))
 
 
 def _careful(arguments: str) -> str:
@@ -99,8 +98,6 @@ def _canonical(value: Any) -> Any:
 
 
 def _digest(text: str) -> str:
-    if len(text) <= _SHORT:
-        return text
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
@@ -146,7 +143,7 @@ class Breaker:
         Returns:
             How often in a row it has ended in this way, this time included.
         """
-        told = failure and _digest(failure)
+        told = failure if len(failure) <= _SHORT else _digest(failure)
         strike = self.strikes.get(key)
         times = strike.times + 1 if strike is not None and strike.failure == told else 1
         self.strikes[key] = Strike(told, times)

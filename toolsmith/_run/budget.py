@@ -148,6 +148,11 @@ class Budget:
 
     # ---- calls
 
+    @property
+    def shares(self) -> bool:
+        """Whether anything is counted for several runs together."""
+        return self.limits.shared is not None or (self.outer is not None and self.outer.shares)
+
     def orders(self, tool: Tool[..., Any] | None) -> list[Order | None]:
         """What is to be taken from shared counters for a call, by budget of the chain; None where nothing is.
 

@@ -7,7 +7,6 @@ history has exactly one result, in the model's order: calls that were refused, c
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -157,7 +156,7 @@ class Conversation:
             return [], final
         match reply.stop:
             case "tool_calls" if calls and self.closing is None:
-                with self._kept_valid(turn):
+                with _KeptValid(self, turn):
                     jobs = yield from admit(self, turn)
                 return jobs, None
             case "pause" if not calls and self._pauses < MAX_PAUSES:
@@ -234,15 +233,18 @@ class Conversation:
     def _act(self, turn: Turn, jobs: list[Job]) -> Generator[Step, Any, Ending | None]:
         """Ask about the jobs that need a person's word, and run those that may."""
         jobs, shown, held = watched(self, turn, jobs)
-        waiting = [j for j in jobs if j.index in held or (j.index in shown and approvals.waits(j, shown[j.index]))]
+        waiting: list[Job] = []
+        if shown:  # else nobody is to be asked
+            waiting = [j for j in jobs if j.index in held or (j.index in shown and approvals.waits(j, shown[j.index]))]
         if waiting and self.emit is not None:
             for job in waiting:
                 self.emit(ApprovalNeeded(shown[job.index]))
-        with self._kept_valid(turn):
-            decisions: Sequence[Decision] = ()
+        with _KeptValid(self, turn):
+            decided: dict[int, Decision] = {}
             if waiting:
                 decisions = yield Decide(tuple(shown[job.index] for job in waiting), self.budget.seconds_left)
-            yield from self._run(turn, jobs, dict(zip((job.index for job in waiting), decisions, strict=True)))
+                decided = dict(zip((job.index for job in waiting), decisions, strict=True))
+            yield from self._run(turn, jobs, decided)
         return self._waiting(turn, [shown[i] for i, _ in turn.open()])
 
     def _go_on(self, waiting: Pending, decisions: Sequence[Decision]) -> Generator[Step, Any, Ending | None]:
@@ -264,7 +266,7 @@ class Conversation:
             else:
                 job = prepare(self, turn, index, call, self.tools.get(call.name), approvals.neutral(call, shown))
                 jobs += [] if job is None else [job]
-        with self._kept_valid(turn):
+        with _KeptValid(self, turn):
             yield from self._run(turn, jobs, dict.fromkeys((job.index for job in jobs), True))
         open_ids = {call.id for _, call in turn.open()}
         ending = self._waiting(turn, [call for call in waiting.calls if call.id in open_ids])
@@ -287,7 +289,7 @@ class Conversation:
             for stage in stages(now):
                 if self.budget.out_of_time:
                     break
-                turn.begun.update(job.index for job in stage)
+                turn.begun.update([job.index for job in stage])
                 yield Invoke(self._in_time(stage), turn.done)
         for job in ready:
             if turn.is_open(job.index):
@@ -299,16 +301,6 @@ class Conversation:
         if self.budget.deadline is None:
             return stage
         return [replace(job, timeout=self.budget.timeout(job.tool)) for job in stage]
-
-    @contextmanager
-    def _kept_valid(self, turn: Turn) -> Generator[None]:
-        """Cancelled, or worse: the history stays valid, and says which calls may have had an effect."""
-        try:
-            yield
-        except BaseException:
-            turn.give_up()
-            turn.close(self.history, self.records)
-            raise
 
     def _waiting(self, turn: Turn, calls: Sequence[PendingCall]) -> Ending | None:
         """The ending that waits for a person, if calls are still open."""
@@ -377,3 +369,23 @@ class Conversation:
     def _out_of_time(self) -> Ending:
         last = next((m.text for m in reversed(self.history) if m.role == "assistant"), "")
         return self._without_value(last, "time_limit")
+
+
+class _KeptValid:
+    """Around what works on a turn. Cancelled, or worse: the history stays valid, and says which calls may have had an
+    effect.
+    """
+
+    __slots__ = ("_talk", "_turn")
+
+    def __init__(self, talk: Conversation, turn: Turn) -> None:
+        self._talk = talk
+        self._turn = turn
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is not None:
+            self._turn.give_up()
+            self._turn.close(self._talk.history, self._talk.records)

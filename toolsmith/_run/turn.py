@@ -203,11 +203,12 @@ class Turn:
         names = Counter([call.name for call in calls])
         found: set[int] = set()
         seen: set[Key] = set()
+        strikes = self.breaker.strikes
         for index, call in enumerate(calls):
             if (names[call.name] < 2 and not self.breaker.knows(call.name)) or self._repeatable(index):
                 continue
             key = self.key(index)
-            if key in seen or self.breaker.times(key):
+            if key in seen or key in strikes:
                 found.add(index)
             seen.add(key)
         return frozenset(found)
@@ -266,6 +267,8 @@ class Turn:
             jobs: in the model's order.
             trusted: the calls that a person has allowed; they are run.
         """
+        if not self._suspects:
+            return [*jobs], []
         now: list[Job] = []
         later: list[Job] = []
         for job in jobs:
