@@ -124,6 +124,21 @@ SEARCH = '''
 '''
 
 
+TOLD = {
+    "what it does": "Runs the query over the", "its result": "The hits and the cursor of the next page",
+    "its parameters": "Highest number of hits to give back", "their members": "Name of the field to filter on",
+    "choices": '"exact"', "choices in members": '"ne"',
+    "defaults": 'default":10', "defaults in members": 'default":"eq"',
+}  # fmt: skip
+"""What a definition of a `searches` function says of it, and the words by which that is known."""
+
+
+def untold(definitions: str) -> list[str]:
+    """What some definitions, as compact JSON, do not say; a default may also be told in words."""
+    text = definitions.replace("default 10)", 'default":10').replace('default \\"eq\\")', 'default":"eq"')
+    return [what for what, words in TOLD.items() if words not in text]
+
+
 def searches(count: int, *, kind: Literal["", "async "] = "") -> list[Callable[..., Any]]:
     """So many functions, each with a text of its own."""
     made: dict[str, Any] = {

@@ -17,10 +17,9 @@ NAMES = {
     "pydantic_ai": "pydantic-ai", "openai_agents": "openai-agents", "langchain": "langchain", "agno": "agno",
     "openai_runner": "openai's runner", "anthropic_runner": "anthropic's runner",
 }  # fmt: skip
+LEFT_OUT_BY_HAND = {"its result"}
+"""What the definitions of the loop by hand do not say either."""
 PEERS = [name for name in NAMES if name not in ("raw", "sketch", "toolsmith", "toolsmith_plain")]
-LOSSLESS = ("pydantic_ai", "openai_agents", "anthropic_runner")
-"""Whose schema of the six-parameter function says all that its annotations do."""
-
 Found = Mapping[str, Any]
 Read = Callable[[Mapping[str, Any]], float]
 
@@ -35,7 +34,7 @@ class Row:
         unit: in which it is shown.
         wanted: by API, the highest ratio to the loop by hand; or, with `absolute`, the highest figure itself.
         ours: which of our environments is meant.
-        against: for a ratio: the side it is a ratio to.
+        untold: what one sample leaves out, without which a figure comes cheap; None where nothing can be left out.
     """
 
     name: str
@@ -45,6 +44,7 @@ class Row:
     wanted: Mapping[str, float]
     absolute: bool = False
     ours: str = "toolsmith"
+    untold: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
 
 
 def of_case(name: str, per: float = 1) -> Read:
@@ -60,8 +60,12 @@ def one_more(sample: Mapping[str, Any]) -> float:
     return (median(sample["5 turns of 33 calls"]["seconds"]) - median(sample["5 turns of 1 call"]["seconds"])) / 160
 
 
-def tokens(sample: Mapping[str, Any]) -> float:
-    return sample["tokens"] / 50
+def tokens(mode: str) -> Read:
+    return lambda sample: sample[mode]["tokens"] / 50
+
+
+def untold(mode: str) -> Callable[[Mapping[str, Any]], Sequence[str]]:
+    return lambda sample: sample[mode]["untold"]
 
 
 def more_tools(sample: Mapping[str, Any]) -> float:
@@ -74,6 +78,11 @@ def key(name: str) -> Read:
 
 def at_most(most: float, wires: str = "chat ant") -> dict[str, float]:
     return dict.fromkeys(wires.split() or [""], most)
+
+
+def definition(mode: str, name: str, wanted: Mapping[str, float]) -> Row:
+    name = f"tokens of a definition, {name}"
+    return Row(name, "definitions", tokens(mode), "", wanted, absolute=True, untold=untold(mode))
 
 
 STREAMS = {"chat": 0.25, "resp": 0.25, "ant": 0.7}
@@ -97,7 +106,10 @@ ROWS = [
     Row("a call, 2 arguments, sync function", "call", key("two, sync"), "us", at_most(35, ""), absolute=True),
     Row("a call's full road, one of 33", "call", key("full road, one of 33"), "us", at_most(15, ""), absolute=True),
     Row("a call's full road, alone", "call", key("full road, alone in its turn"), "us", {}, absolute=True),
-    Row("tokens of a definition", "definitions", tokens, "", {"chat": 305, "resp": 320}, absolute=True),
+    definition("loose", "not strict", at_most(305, "chat resp ant")),
+    definition("strict", "strict", at_most(320, "chat resp ant")),
+    definition("default", "as sent by default", {}),
+    definition("compatible", "as sent by default to other servers", {}),
     Row("derive: one of 1,000 tools over one of 100", "derive", more_tools, "x", at_most(1.1, ""), absolute=True),
     Row("1,000 tools: each run after the first", "thousand", key("next"), "ms", at_most(1.0)),
 ]
@@ -116,12 +128,24 @@ def figure(found: Found, row: Row, side: str, wire: str) -> float | None:
     return median(figures) if figures else None
 
 
+def missing(found: Found, row: Row, side: str, wire: str) -> Sequence[str]:
+    """What a side leaves out."""
+    samples = found.get(row.stage, {}).get(side, {}).get(wire, [])
+    return row.untold(samples[0]) if row.untold and samples else ()
+
+
 def shown(value: float | None, row: Row) -> str:
     if value is None:
         return "-"
     scaled = value * SCALES.get(row.unit, 1)
     digits = 0 if scaled >= 100 or scaled == int(scaled) else 1 if scaled >= 10 else 2
     return f"{scaled:,.{digits}f} {row.unit}".rstrip()
+
+
+def with_missing(found: Found, row: Row, side: str, wire: str) -> str:
+    value = figure(found, row, side, wire)
+    left_out = "" if value is None else ", ".join(missing(found, row, side, wire))
+    return f"{shown(value, row)}, but not {left_out}" if left_out else shown(value, row)
 
 
 def lines(found: Found) -> Iterator[Sequence[str]]:
@@ -132,7 +156,12 @@ def lines(found: Found) -> Iterator[Sequence[str]]:
             if ours is None:
                 continue
             raw = figure(found, row, "raw", wire)
-            peers = [(value, name) for name in PEERS if (value := figure(found, row, name, wire)) is not None]
+            peers = [
+                (value, name)
+                for name in PEERS
+                if (value := figure(found, row, name, wire)) is not None
+                and set(missing(found, row, name, wire)) <= LEFT_OUT_BY_HAND
+            ]
             best = min(peers, default=None)
             wanted = row.wanted.get(wire)
             ratio = ours / raw if raw else None
@@ -176,7 +205,7 @@ def everybody(found: Found) -> Iterator[str]:
         wires = [w for w in APIS if any(figure(found, row, s, w) is not None for s in sides)]
         if len(sides) < 2:
             continue
-        rows = [[NAMES[s], *(shown(figure(found, row, s, w), row) for w in wires)] for s in sides]
+        rows = [[NAMES[s], *(with_missing(found, row, s, w) for w in wires)] for s in sides]
         yield f"### {row.name[0].upper()}{row.name[1:]}\n\n" + table(["", *(APIS[w] or "CPU" for w in wires)], rows)
 
 
@@ -206,7 +235,9 @@ def page(found: Found) -> str:
             "SDKs (`by_hand.py`); the best other is the best of the other frameworks on that row; the sketch is the "
             "least that a loop on the SDKs' clients can cost, without checks, limits, events and records "
             "(`ready_bytes.py`). The figures of toolsmith, by hand and the sketch are medians over the rounds (by "
-            "hand, 1,000 runs at once: one round), those of the others of one.\n",
+            "hand, 1,000 runs at once: one round), those of the others of one. Of definitions, the best other is one "
+            "that leaves out no more than the loop by hand does. OpenAI's strict mode takes only objects that are "
+            "closed and whose members are all required, so strict definitions have a target of their own.\n",
             *([f"{about['note']}\n"] if "note" in about else []),
             table(HEAD, rows),
             "\n## Everybody\n",

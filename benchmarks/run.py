@@ -157,8 +157,9 @@ class Bench:
             return {"failed": (ended.stderr or ended.stdout)[-400:]}
         sample: dict[str, Any] = json.loads(lines[-1][7:])
         if stage.what == "definitions":
-            text = sample.pop("text")
-            sample |= {"bytes": len(text.encode()), "tokens": self._tokens(text)}
+            for mode in sample.values():
+                text = mode.pop("text")
+                mode |= {"bytes": len(text.encode()), "tokens": self._tokens(text)}
         return sample
 
     def _tokens(self, text: str) -> int:

@@ -242,9 +242,9 @@ async def _timed(some: Callable[[int], Any]) -> float:
 
 
 def definitions(side: Any, options: Options) -> Options:
-    """The tool list of 50 functions, as it goes out."""
+    """The tool list of 50 functions by mode: as it goes out by default, loose, strict; and what it does not say."""
     from fake_service import answer, http
-    from functions import searches
+    from functions import searches, untold
 
     bodies: list[bytes] = []
 
@@ -265,8 +265,14 @@ def definitions(side: Any, options: Options) -> Options:
         await session.run(plan(0), 5)
 
     asyncio.run(run())
-    tools = json.loads(bodies[0])["tools"]
-    return {"text": json.dumps(tools, separators=(",", ":"), ensure_ascii=False)}
+    lists: dict[str, Any] = {"default": json.loads(bodies[0])["tools"]}
+    flags = {tool.get("function", tool).get("strict") for tool in lists["default"]}
+    if flags <= {True} or flags <= {False, None}:
+        lists["strict" if True in flags else "loose"] = lists["default"]
+    if hasattr(side, "modes"):
+        lists |= side.modes(options["wire"], searches(50), lists["default"])
+    texts = {mode: json.dumps(tools, separators=(",", ":"), ensure_ascii=False) for mode, tools in lists.items()}
+    return {mode: {"text": text, "untold": untold(text)} for mode, text in texts.items()}
 
 
 def thousand(side: Any, options: Options) -> Options:

@@ -14,6 +14,8 @@
         async def stream(self, prompt, turns) -> tuple[str, int]: ...   # and how many pieces came
         def fork(self): ...           # optional: a conversation of its own, on the same client
 
+    def modes(wire, fns, sent): ...   # optional: mode -> tool list, where it differs from `sent`, which is sent unasked
+
 What belongs to the side is imported inside the functions, so that the start of a program is measured as it is. No side
 retries, since the service does not fail; otherwise each is used as its documentation shows.
 """

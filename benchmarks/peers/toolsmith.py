@@ -79,6 +79,22 @@ async def full_road(fn: Any, text: str, timed: Callable[..., Awaitable[float]]) 
     return {"full road, alone in its turn": alone, "full road, one of 33": together}
 
 
+def modes(wire: str, fns: Any, sent: Any) -> dict[str, Any]:
+    """The tool list in each mode, for the services themselves: what a base URL of one's own is sent is for any server.
+
+    Claude takes 20 strict tools in a request, so its strict ones are made one by one.
+    """
+    from toolsmith import Tool
+
+    tools = [Tool(fn) for fn in fns]
+    if wire == "ant":
+        return {mode: [t.to_anthropic(strict=mode == "strict") for t in tools] for mode in ("loose", "strict")}
+    api: Any = {"chat": "chat", "resp": "responses"}[wire]
+    forms = {"default": None, "loose": False, "strict": True}
+    made: dict[str, Any] = {mode: [t.to_openai(api, strict) for t in tools] for mode, strict in forms.items()}
+    return made | ({"compatible": sent} if wire == "chat" else {})
+
+
 class Session:
     """An agent of these functions on one model."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from peers import toolsmith
-from peers.toolsmith import Session, caller, derive, full_road
+from peers.toolsmith import Session, caller, derive, full_road, modes
 
-__all__ = ["DISTS", "IMPORT", "INSTALL", "WIRES", "Session", "caller", "derive", "full_road"]
+__all__ = ["DISTS", "IMPORT", "INSTALL", "WIRES", "Session", "caller", "derive", "full_road", "modes"]
 
 INSTALL = [str(toolsmith.PROJECT)]
 DISTS = [name for name in toolsmith.DISTS if name != "aiohttp"]
