@@ -24,8 +24,8 @@ MAX_FUNCTION_LINES = 50
 LAYERS: tuple[tuple[str, str], ...] = (
     (
         "words that everything is said in",
-        "_dataclass errors media _sniffing messages limits events history remedies counters _plain _callids _extras _wordllama "
-        "_run.result _run.citing",
+        "_dataclass _given errors media _sniffing messages limits events history remedies counters _plain _callids "
+        "_extras _wordllama _run.result _run.citing",
     ),
     (
         "types, schemas and JSON text",

@@ -173,10 +173,29 @@ def test_texts_paths_and_patterns_are_told_apart(rag: RAG, tmp_path: Path) -> No
         "no/such/*.md",
     ]
     assert rag.search("own text")[0].source.startswith("text-")
-    with pytest.raises(TypeError, match="takes texts, paths and Documents"):
+    with pytest.raises(TypeError, match="give a path, a pattern, a text, a Document"):
         rag.add(3)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="takes texts, paths and Documents"):
+    with pytest.raises(TypeError, match="give a path, a pattern, a text, a Document"):
         rag.add(b"bytes")  # type: ignore[arg-type]
+
+
+def test_a_pattern_may_have_spaces(rag: RAG, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is one if a file fits it, or if it looks like one: it must not become a text in silence."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my notes").mkdir()
+    (tmp_path / "my notes" / "a day.md").write_text("Alpha words.")
+    (tmp_path / "my notes" / "b day.md").write_text("Beta words.")
+    (tmp_path / "trip to Rome.md").write_text("Roma words.")
+    assert set(rag.add("my notes/*.md").added) == {"my notes/a day.md", "my notes/b day.md"}
+    assert rag.add("trip to *").added == ("trip to Rome.md",)
+    assert rag.add("**/a day.m?").unchanged == ("my notes/a day.md",)
+    missing = ["my notes/*.txt", "./no such folder/*", "other notes/**/*.md", "old day [0-9].md", "my?notes dir/x.pdf"]
+    account = rag.add(missing)
+    assert [failure.source for failure in account.failed] == missing
+    assert all("no file fits this pattern" in failure.reason for failure in account.failed)
+    assert all("Document(text, source)" in failure.reason for failure in account.failed)
+    texts = ["Which of them? All.", "2 * 3 / 4 is 1.5", "a list [1] of and/or *things*", "Is it km/h?"]
+    assert len(rag.add(texts).added) == len(texts)
 
 
 def test_links_that_lead_out_of_a_folder_are_left_alone(rag: RAG, tmp_path: Path) -> None:
@@ -333,7 +352,7 @@ def test_a_mark_does_not_lead_past_the_filter(rag: RAG) -> None:
 
 def test_a_filter_is_a_dict(rag: RAG) -> None:
     for wrong in ("level=1", ["level"]):
-        with pytest.raises(TypeError, match="where takes a dict"):
+        with pytest.raises(TypeError, match=r"where=.*: give a dict"):
             rag.search("wage", where=wrong)  # pyright: ignore[reportArgumentType]
 
 

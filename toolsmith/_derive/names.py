@@ -13,6 +13,8 @@ _LEGAL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 def name_problem(name: str) -> str | None:
     """What is wrong with a tool's name and which one to take, as half a sentence; None if it is legal."""
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return f"the name of a tool is a text (str), not {name!r}. Write name='...', or leave it out"
     if _LEGAL.fullmatch(name) is None:
         what = "takes letters, digits and underscores only, and no digit first"
     elif len(name) > MAX_LENGTH:

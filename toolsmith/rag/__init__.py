@@ -16,8 +16,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from toolsmith import _given as given
 from toolsmith.rag._adding import Adding
 from toolsmith.rag._backend import DEPTH, Backend, Query, reranked
 from toolsmith.rag._chunks import TARGET
@@ -54,6 +55,7 @@ DEFAULT_PATH: Final = ".toolsmith/rag.sqlite3"
 
 _BUCKET = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _MOST_HITS = 100
+_FILTER: Final = "{'lang': 'en'}"
 
 
 class RAG:
@@ -73,6 +75,7 @@ class RAG:
         seconds_a_file: for reading it.
 
     Raises:
+        TypeError: an argument of another type; it says which, and what to give.
         ValueError: a name that a bucket cannot have, or a number out of its range.
     """
 
@@ -89,6 +92,12 @@ class RAG:
         max_characters: int = MAX_CHARACTERS,
         seconds_a_file: float = MAX_SECONDS,
     ) -> None:
+        given.text("RAG", bucket=bucket, description=description)
+        given.path("RAG", path=path, or_none=True)
+        given.whole("RAG", passage=passage, max_file_bytes=max_file_bytes, max_characters=max_characters)
+        given.number("RAG", seconds_a_file=seconds_a_file)
+        if backend is not None and not callable(getattr(backend, "passages", None)):
+            raise given.wrong("RAG", "backend", backend, "a store, such as PostgresBackend(address)", or_none=True)
         if not _BUCKET.fullmatch(bucket):
             raise ValueError(
                 f"RAG({bucket!r}): a bucket's name is a lower-case letter, then lower-case letters, digits and "
@@ -96,7 +105,7 @@ class RAG:
             )
         if not 200 <= passage <= 8_000:
             raise ValueError(f"RAG(passage={passage!r}) must be 200 to 8,000 characters.")
-        if min(max_file_bytes, max_characters, seconds_a_file) <= 0:
+        if not (max_file_bytes > 0 and max_characters > 0 and seconds_a_file > 0):
             raise ValueError("RAG(max_file_bytes=, max_characters=, seconds_a_file=) must be more than 0.")
         if backend is not None and path is not None:
             raise ValueError("RAG takes a path or a backend, not both.")
@@ -147,10 +156,11 @@ class RAG:
         adding again goes on with the others. Several processes may add at once.
 
         Args:
-            what: a file, a folder, a pattern ("docs/**/*.md"), a text, a `Document`, or any iterable of them; those of
-                a generator are taken one by one, and may be more than fit into memory. A str is a path if there is
-                something of that name or it looks like a path, else a text. Of folders those files are taken whose
-                names say that they hold text; folders with a dot, and links that lead out, are left alone.
+            what: a file, a folder, a pattern ("docs/**/*.md", "my notes/*"), a text, a `Document`, or any iterable of
+                them; those of a generator are taken one by one, and may be more than fit into memory. A str is a path
+                or a pattern if there is something of that name or it looks like one, else a text. Of folders those
+                files are taken whose names say that they hold text; folders with a dot, and links that lead out, are
+                left alone.
             metadata: for all of them, to filter searches by; a `Document`'s own comes first.
             match: patterns for the names of files in folders: "*.md", or several.
             remove_missing: documents that `what` no longer names are removed, so that the bucket mirrors it. Where a
@@ -161,18 +171,32 @@ class RAG:
             What became of each. A document that cannot be read is in `failed`, with the reason, and hurts no other.
 
         Raises:
-            TypeError: `what` is, or holds, something else.
+            TypeError: `what` is, or holds, something else, or another argument is of a wrong type.
             ValueError: metadata that cannot be stored.
             RAGError: the index cannot be written.
         """
+        given.mapping("RAG.add", example=_FILTER, metadata=metadata)
+        given.texts("RAG.add", match=match, or_one=True)
+        given.flag("RAG.add", remove_missing=remove_missing)
+        given.function("RAG.add", progress=progress)
         adding = Adding(
             self._backend, self.bucket, embeddings=self._embeddings, passage=self._passage, bounds=self._bounds
         )
         return adding.run(what, metadata=metadata, match=match, remove_missing=remove_missing, progress=progress)
 
     def remove(self, sources: str | PathLike[str] | Iterable[str | PathLike[str]]) -> list[str]:
-        """Take documents away, by their sources as `sources()` names them; gives those that were there."""
+        """Take documents away, by their sources as `sources()` names them; gives those that were there.
+
+        Raises:
+            TypeError: something else than a source or several.
+        """
+        named = cast("object", sources)
+        if not isinstance(named, Iterable | PathLike) or isinstance(named, bytes | Mapping):
+            what = "a source (str or pathlib.Path), or a list of them"
+            raise given.wrong("RAG.remove", "sources", cast("object", named), what)
         names = [sources] if isinstance(sources, str | PathLike) else list(sources)
+        for name in names:
+            given.path("RAG.remove", sources=name)
         removed = self._backend.remove(self.bucket, [source_name(os.fspath(name)) for name in names])
         if removed:
             self._backend.drop_unused_vectors()
@@ -194,9 +218,13 @@ class RAG:
                 A list means any of its values; ranges are gt, gte, lt, lte; `ne` is none of.
 
         Raises:
+            TypeError: an argument of another type.
             ValueError: a limit or a filter that cannot be.
             RAGError: the index cannot be read.
         """
+        given.text("RAG.search", query=query)
+        given.whole("RAG.search", limit=limit)
+        given.mapping("RAG.search", example=_FILTER, where=where)
         if not 1 <= limit <= _MOST_HITS:
             raise ValueError(f"search(limit={limit!r}) must be 1 to {_MOST_HITS}.")
         checked = conditions(where)
@@ -220,8 +248,11 @@ class RAG:
             where: the filter of the tool that the model searched with: passages that it cannot have seen are left out.
 
         Raises:
+            TypeError: an argument of another type.
             ValueError: a filter that cannot be.
         """
+        given.text("RAG.cited", answer=answer)
+        given.mapping("RAG.cited", example=_FILTER, where=where)
         checked = conditions(where)
         marks = re.findall(rf"\b{self.bucket}-(\d{{1,15}})\b", answer)
         numbers = list(dict.fromkeys(map(int, marks)))
@@ -256,9 +287,18 @@ class RAG:
             others: the names of the tools that search other documents; the description tells of them.
             untrusted: the passages are data that others have written, see `Agent(untrusted=...)`; False for documents
                 that you would follow yourself.
+
+        Raises:
+            TypeError: an argument of another type.
+            ValueError: a limit or a filter that cannot be.
         """
         from toolsmith.rag._tool import MAX_LIMIT, search_tool
 
+        given.text("RAG.as_tool", name=name, or_none=True)
+        given.whole("RAG.as_tool", limit=limit)
+        given.texts("RAG.as_tool", others=others)
+        given.mapping("RAG.as_tool", example=_FILTER, where=where)
+        given.flag("RAG.as_tool", untrusted=untrusted)
         if not 1 <= limit <= MAX_LIMIT:
             raise ValueError(f"as_tool(limit={limit!r}) must be 1 to {MAX_LIMIT}.")
         conditions(where)
@@ -281,6 +321,8 @@ class RAG:
             prefix_bucket: whether the bucket's name is in the tool's.
             others: the names of the tools that search other buckets.
         """
+        given.flag("RAG.as_tools", prefix_bucket=prefix_bucket)
+        given.texts("RAG.as_tools", others=others)
         return [self.as_tool(name=tool_name(self.bucket) if prefix_bucket else None, others=others)]
 
     def _with_vector(self, query: Query, embeddings: Embeddings) -> Query:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from toolsmith._dataclass import dataclass
+from toolsmith._given import wrong
 from toolsmith.rag._patterns import files
 from toolsmith.rag._readers import SUFFIXES
 from toolsmith.rag._where import is_key, is_scalar
@@ -31,6 +33,8 @@ class FileSource:
         """As it was given, with "/" on every system."""
         return source_name(self.path.as_posix())
 
+
+_TAKEN: Final = "a path, a pattern, a text, a Document, or a list of them"
 
 UNNAMED: Final = "text-"
 """Begins the names of texts that were given none."""
@@ -66,14 +70,14 @@ def _each(given: object, patterns: tuple[str, ...]) -> Iterator[Item]:
         case str():
             yield from _string(given, patterns)
         case bytes() | bytearray() | Mapping():
-            raise TypeError("RAG.add takes texts, paths and Documents, not bytes or a mapping.")
+            raise wrong("RAG.add", "what", cast("object", given), _TAKEN)
         case Iterable():
             for one in given:  # pyright: ignore[reportUnknownVariableType]
                 yield from _each(one, patterns)  # pyright: ignore[reportUnknownArgumentType]
         case os.PathLike():
             yield from _path(Path(os.fspath(given)), patterns)  # pyright: ignore[reportUnknownArgumentType]
         case _:
-            raise TypeError(f"RAG.add takes texts, paths and Documents, not {type(given).__name__}.")
+            raise wrong("RAG.add", "what", given, _TAKEN)
 
 
 def _string(text: str, patterns: tuple[str, ...]) -> Iterator[Item]:
@@ -87,10 +91,9 @@ def _string(text: str, patterns: tuple[str, ...]) -> Iterator[Item]:
         pass
     if not text.strip():
         yield Failure(repr(text), "there is no text in it")
-    elif short and not any(c.isspace() for c in text) and any(c in text for c in "*?["):
-        found = files(text)
+    elif short and any(c in text for c in "*?[") and ((found := files(text)) or _looks_like_a_pattern(text)):
         if not found:
-            yield Failure(text, "no file fits this pattern")
+            yield Failure(text, "no file fits this pattern. To add it as a text, add Document(text, source)")
         for path in found:
             yield FileSource(Path(path))
     elif short and _looks_like_a_path(text):
@@ -104,6 +107,13 @@ def _looks_like_a_path(text: str) -> bool:
     if any(c.isspace() for c in text):
         return text.startswith(("/", "./", "../", "~/")) and suffix in SUFFIXES
     return "/" in text or "\\" in text or suffix in SUFFIXES
+
+
+def _looks_like_a_pattern(text: str) -> bool:
+    """Whether a text with "*", "?" or "[" in it, which no file fits, is meant for a pattern all the same."""
+    if not any(c.isspace() for c in text) or _looks_like_a_path(text) or Path(text).suffix.lower() in SUFFIXES:
+        return True
+    return text.startswith(("/", "./", "../", "~/")) or re.search(r"\*\*/|/\*|\w/[^/]*[*?]\.", text) is not None
 
 
 def _path(path: Path, patterns: tuple[str, ...]) -> Iterator[Item]:

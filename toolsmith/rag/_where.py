@@ -47,7 +47,7 @@ def conditions(where: Mapping[str, Any] | None) -> tuple[Condition, ...]:
         ValueError: an operator that does not exist, or a value that metadata cannot have; says which and where.
     """
     if where is not None and not isinstance(where, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"where takes a dict, such as {{'lang': 'en'}}, not {where!r}.")
+        raise TypeError(f"where={where!r}: give a dict, as in where={{'lang': 'en'}}, or None.")
     found: list[Condition] = []
     for key, wanted in (where or {}).items():
         if not is_key(key):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, Final
 
+from toolsmith import _given as given
 from toolsmith._dataclass import dataclass
 
 MAX_METADATA: Final = 20_000
@@ -27,6 +28,12 @@ class Document:
     source: str
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     title: str = ""
+
+    def __post_init__(self) -> None:
+        given.text("Document", text=self.text, source=self.source, title=self.title)
+        if self.metadata is None:  # pyright: ignore[reportUnnecessaryComparison]
+            raise given.wrong("Document", "metadata", None, "a dict, or leave it out")
+        given.mapping("Document", example="{'lang': 'en'}", metadata=self.metadata)
 
 
 @dataclass(frozen=True, slots=True)

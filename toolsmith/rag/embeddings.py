@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
+from toolsmith import _given as given
 from toolsmith import _wordllama
 
 if TYPE_CHECKING:
@@ -91,6 +92,10 @@ class CallableEmbeddings:
     """
 
     def __init__(self, fn: Callable[[list[str]], Sequence[Sequence[float]]], *, name: str, batch: int = 64) -> None:
+        if not callable(fn):
+            raise given.wrong("CallableEmbeddings", "fn", fn, "a function from a list of texts to their vectors")
+        given.text("CallableEmbeddings", name=name)
+        given.whole("CallableEmbeddings", batch=batch)
         if not name or batch < 1:
             raise ValueError("CallableEmbeddings needs a name, and a batch of at least 1.")
         self._fn = fn

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolsmith import _given as given
 from toolsmith.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ class OpenAIEmbeddings:
         batch: int = 256,
         client: OpenAI | None = None,
     ) -> None:
+        given.text("OpenAIEmbeddings", model=model)
+        given.whole("OpenAIEmbeddings", batch=batch)
+        given.whole("OpenAIEmbeddings", dimensions=dimensions, or_none=True)
         if not 1 <= batch <= _MAX_BATCH:
             raise ValueError(f"OpenAIEmbeddings(batch={batch!r}) must be 1 to {_MAX_BATCH:,}.")
         self.model = model

@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final, LiteralString, TypeVar
 
 from toolsmith import _extras
+from toolsmith import _given as given
 from toolsmith.errors import RAGError
 from toolsmith.rag import _postgres_sql as sql
 from toolsmith.rag._backend import DEPTH, WEIGHTS, Found, Outcome, Passage, Query, Ranking, Source, Vector, fused
@@ -50,6 +51,8 @@ class PostgresBackend:
         language: str = "english",
         connect_timeout: float = 10.0,
     ) -> None:
+        given.text("PostgresBackend", address=address, schema=schema, language=language)
+        given.number("PostgresBackend", connect_timeout=connect_timeout)
         if not re.fullmatch(r"[a-z_][a-z0-9_]{0,50}", schema) or not re.fullmatch(r"[a-z_][a-z0-9_]{0,50}", language):
             raise ValueError("PostgresBackend(schema=, language=) take lower-case letters, digits and underscores.")
         self._address = address

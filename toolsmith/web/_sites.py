@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, cast
 
+from toolsmith._given import texts
 from toolsmith.errors import ConfigError
 
 
@@ -18,6 +20,8 @@ def sites(where: str, given: Sequence[str]) -> tuple[str, ...]:
     """
     if isinstance(given, str):
         raise ConfigError(f"{where}{given!r}): give a list, [{given!r}].")
+    call, _, name = where.removesuffix("=").partition("(")
+    texts(call, **{name: cast("Any", given)})
     wrong = [d for d in given if not d.strip(".") or d != d.strip() or set(d) & set("/:*@? ")]
     if wrong:
         raise ConfigError(f"{where}...) takes names of sites such as 'python.org', not {wrong[0]!r}.")

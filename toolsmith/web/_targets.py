@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from toolsmith._calls import workers
 from toolsmith._dataclass import dataclass
+from toolsmith._given import texts
 from toolsmith.errors import ConfigError
 from toolsmith.web import _page_wording as say
 from toolsmith.web._addresses import is_public
@@ -176,6 +177,7 @@ def trusted_hosts(given: Sequence[str]) -> frozenset[tuple[str, int | None]]:
     """
     if isinstance(given, str):
         raise ConfigError(f"FetchPage(allow_private={given!r}): give a list, [{given!r}].")
+    texts("FetchPage", allow_private=given)
     found: set[tuple[str, int | None]] = set()
     for text in given:
         host, colon, port = (text, "", "") if _is_address(text) else text.rpartition(":")

@@ -10,6 +10,7 @@ import asyncio
 from typing import Any
 
 from toolsmith import _extras
+from toolsmith import _given as given
 from toolsmith._calls import workers
 from toolsmith.web import _wording as say
 from toolsmith.web._http import blocking
@@ -31,6 +32,8 @@ class Ddgs:
     name = "ddgs"
 
     def __init__(self, *, engines: str = "auto", region: str = "us-en", timeout: float = 20.0) -> None:
+        given.text("Ddgs", engines=engines, region=region)
+        given.number("Ddgs", timeout=timeout)
         if not _extras.has("ddgs"):
             _extras.load("ddgs", extra="ddgs", purpose="WebSearch('ddgs')")
         self._options: dict[str, Any] = {"backend": engines, "region": region}
@@ -42,6 +45,8 @@ class Ddgs:
 
     async def asearch(self, query: str, limit: int) -> Found:
         """`search` for asyncio. The package blocks: it works on a thread, which a cancelled search leaves to itself."""
+        given.text("Ddgs.search", query=query)
+        given.whole("Ddgs.search", limit=limit)
         try:
             async with asyncio.timeout(self._timeout):
                 return await workers.call(asyncio.get_running_loop(), lambda: self._ask(query, limit))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 from toolsmith import __version__, _extras
+from toolsmith import _given as given
 from toolsmith._calls import workers
 from toolsmith._dataclass import dataclass
 from toolsmith.errors import ConfigError
@@ -93,6 +94,16 @@ class FetchPage:
         proxy: str | None = None,
         resolver: Resolver | None = None,
     ) -> None:
+        given.number("FetchPage", seconds=seconds)
+        given.whole("FetchPage", max_bytes=max_bytes, page_chars=page_chars)
+        given.flag("FetchPage", robots=robots)
+        given.text("FetchPage", user_agent=user_agent)
+        given.text("FetchPage", proxy=proxy, or_none=True)
+        given.function("FetchPage", resolver=resolver)
+        if isinstance(ports, str) or not isinstance(cast("object", ports), Iterable):
+            raise given.wrong("FetchPage", "ports", ports, "a list of whole numbers, as in ports=[80, 443]")
+        for port in ports:
+            given.whole("FetchPage", ports=port)
         for name, value in (("seconds", seconds), ("max_bytes", max_bytes), ("page_chars", page_chars)):
             if not value > 0:
                 raise ConfigError(f"FetchPage({name}={value!r}): give a number above 0.")
@@ -114,6 +125,7 @@ class FetchPage:
         """Read a page, and wait for it.
 
         Raises:
+            TypeError: the address is no text.
             ToolError: it was not asked for, did not come, or cannot be read.
             ConfigError: the package lxml is not installed.
         """
@@ -121,6 +133,7 @@ class FetchPage:
 
     async def afetch(self, url: str) -> WebPage:
         """`fetch` for asyncio; cancelling it closes the connection."""
+        given.text("FetchPage.fetch", url=url)
         url = url.strip()
         try:
             async with asyncio.timeout(self._seconds):

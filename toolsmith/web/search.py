@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 from urllib.parse import urlsplit
 
+from toolsmith import _given as given
 from toolsmith.errors import ConfigError
 from toolsmith.messages import HostedTool
 from toolsmith.web import _wording as say
@@ -71,6 +72,16 @@ class WebSearch:
         max_uses: int | None = None,
         location: Mapping[str, str] | None = None,
     ) -> None:
+        given.whole("WebSearch", limit=limit)
+        given.whole("WebSearch", max_uses=max_uses, or_none=True)
+        given.flag("WebSearch", hosted=hosted, or_none=True)
+        given.mapping("WebSearch", example="{'country': 'NO'}", location=location)
+        for key, value in (location or {}).items():
+            given.text("WebSearch", **{f"location[{key!r}]": cast("Any", value)})
+        if backend is not None and not isinstance(backend, str) and not callable(getattr(backend, "asearch", None)):
+            raise given.wrong(
+                "WebSearch", "backend", backend, "the address of a SearXNG or a SearchBackend", or_none=True
+            )
         if not 1 <= limit <= MAX_RESULTS:
             raise ConfigError(f"WebSearch(limit={limit!r}): give a number from 1 to {MAX_RESULTS}.")
         if allowed_domains and blocked_domains:
@@ -112,15 +123,16 @@ class WebSearch:
             limit: how many results at the most, up to 20; None for this object's own.
 
         Raises:
-            ToolError: the engine cannot be asked, or gave no answer.
+            TypeError: an argument of another type.
+            ToolError: the engine cannot be asked, or gave no answer; or the query is empty.
             ConfigError: there is no engine.
         """
-        most = self._most(limit)
+        most = self._most("WebSearch.search", query, limit)
         return self._chosen(self.backend.search(query, self._asked(most)), most)
 
     async def asearch(self, query: str, limit: int | None = None) -> Found:
         """`search` for asyncio; cancelling it closes the connection."""
-        most = self._most(limit)
+        most = self._most("WebSearch.asearch", query, limit)
         return self._chosen(await self.backend.asearch(query, self._asked(most)), most)
 
     def as_tool(
@@ -159,7 +171,11 @@ class WebSearch:
             insisted=self.hosted is True,
         )
 
-    def _most(self, limit: int | None) -> int:
+    def _most(self, call: str, query: str, limit: int | None) -> int:
+        given.text(call, query=query)
+        given.whole(call, limit=limit, or_none=True)
+        if not query.strip():
+            raise say.empty_query()
         return self.limit if limit is None else max(1, min(limit, MAX_RESULTS))
 
     def _asked(self, most: int) -> int:
@@ -199,8 +215,6 @@ def search_tool(
     ) -> ToolResult:
         if engine is None:
             raise say.not_here()
-        if not query.strip():
-            raise say.empty_query()
         found = await search.asearch(query.strip(), limit)
         if found.results:
             sources = tuple(Source(each.url, each.title, each.snippet) for each in found.results)

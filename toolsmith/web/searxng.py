@@ -12,6 +12,7 @@ import re
 from typing import Any, cast
 from urllib.parse import urlsplit
 
+from toolsmith import _given as given
 from toolsmith.errors import ConfigError
 from toolsmith.web import _wording as say
 from toolsmith.web._http import Answer, blocking, exchange
@@ -47,15 +48,17 @@ class SearXNG:
         language: str | None = None,
         timeout: float = 15.0,
     ) -> None:
-        given = url if url is not None else os.environ.get(VARIABLE, "")
+        given.text("SearXNG", url=url, categories=categories, language=language, or_none=True)
+        given.number("SearXNG", timeout=timeout)
+        address = url if url is not None else os.environ.get(VARIABLE, "")
         where = f"{VARIABLE}=" if url is None else "SearXNG(url) "
-        if not is_web_address(given):
+        if not is_web_address(address):
             raise ConfigError(
-                f"{where}{given!r} is not the address of a SearXNG instance: write http://HOST:PORT or https://HOST."
-                if given
+                f"{where}{address!r} is not the address of a SearXNG instance: write http://HOST:PORT or https://HOST."
+                if address
                 else f"SearXNG() has no address. Give one, or set {VARIABLE}=http://HOST:PORT."
             )
-        self._address = given.rstrip("/").removesuffix("/search")
+        self._address = address.rstrip("/").removesuffix("/search")
         self._fixed = {"categories": categories, "language": language}
         self._timeout = timeout
 
@@ -65,6 +68,8 @@ class SearXNG:
 
     async def asearch(self, query: str, limit: int) -> Found:
         """`search` for asyncio."""
+        given.text("SearXNG.search", query=query)
+        given.whole("SearXNG.search", limit=limit)
         params = {"q": query, "format": "json", **{k: v for k, v in self._fixed.items() if v}}
         answer = await exchange(
             "GET", f"{self._address}/search", engine=self.name, timeout=self._timeout, params=params

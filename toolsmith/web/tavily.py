@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
+from toolsmith import _given as given
 from toolsmith.errors import ConfigError
 from toolsmith.web import _wording as say
 from toolsmith.web._http import Answer, blocking, exchange
 from toolsmith.web.backends import Found, is_web_address, object_of, one_line, results_of
 
 VARIABLE = "TAVILY_API_KEY"
+
+
+Topic = Literal["general", "news", "finance"]
+Depth = Literal["basic", "advanced"]
+TOPICS, DEPTHS = get_args(Topic), get_args(Depth)
 
 
 class Tavily:
@@ -31,7 +37,8 @@ class Tavily:
         timeout: seconds for one search.
 
     Raises:
-        ConfigError: no key, or an address that is none.
+        TypeError: an argument of another type.
+        ConfigError: no key, an address that is none, or a topic or depth that there is not.
     """
 
     name = "tavily"
@@ -40,13 +47,20 @@ class Tavily:
         self,
         api_key: str | None = None,
         *,
-        topic: Literal["general", "news", "finance"] = "general",
-        depth: Literal["basic", "advanced"] = "basic",
+        topic: Topic = "general",
+        depth: Depth = "basic",
         include_domains: Sequence[str] = (),
         exclude_domains: Sequence[str] = (),
         base_url: str = "https://api.tavily.com",
         timeout: float = 20.0,
     ) -> None:
+        given.text("Tavily", api_key=api_key, or_none=True)
+        given.text("Tavily", base_url=base_url)
+        given.number("Tavily", timeout=timeout)
+        given.texts("Tavily", include_domains=include_domains, exclude_domains=exclude_domains)
+        for name, value, choice in (("topic", topic, TOPICS), ("depth", depth, DEPTHS)):
+            if value not in choice:
+                raise ConfigError(f"Tavily({name}={value!r}): give one of {', '.join(map(repr, choice))}.")
         key = (api_key if api_key is not None else os.environ.get(VARIABLE, "")).strip()
         if not key:
             raise ConfigError(f"Tavily() has no key. Give one, Tavily(api_key=...), or set {VARIABLE}=...")
@@ -69,6 +83,8 @@ class Tavily:
 
     async def asearch(self, query: str, limit: int) -> Found:
         """`search` for asyncio."""
+        given.text("Tavily.search", query=query)
+        given.whole("Tavily.search", limit=limit)
         body = {**self._body, "query": query, "max_results": limit}
         answer = await exchange(
             "POST", self._url, engine=self.name, timeout=self._timeout, headers=self._headers, content=body
