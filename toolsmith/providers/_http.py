@@ -17,7 +17,7 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
@@ -34,9 +34,9 @@ from urllib.parse import urlsplit
 
 from toolsmith._calls.workers import in_time
 from toolsmith.errors import ConfigError
-from toolsmith.providers import ModelSettings
+from toolsmith.providers import ModelSettings, _reading
 from toolsmith.providers._failures import failure
-from toolsmith.providers._wire import dump, load
+from toolsmith.providers._wire import load
 
 # As the SDKs' own default, but with time to connect: at a thousand runs at once their 5 s fail healthy connections.
 READ_TIMEOUT = 600.0
@@ -133,7 +133,11 @@ class SDKCarrier:
             # of the work (measured November 2026). The SDKs bring this transport along; it needs their extra `aiohttp`.
             http_client = sdk.DefaultAioHttpClient(timeout=timeout, limits=Limits(max_connections=MOST_CONNECTIONS))
         made = getattr(sdk, kind)
-        return made(api_key=self._key, base_url=self._base_url, max_retries=0, timeout=timeout, http_client=http_client)
+        client = made(
+            api_key=self._key, base_url=self._base_url, max_retries=0, timeout=timeout, http_client=http_client
+        )
+        _reading.bound_refusals(client, blocking=kind == self._clients[0])
+        return client
 
     def _sync(self) -> Any:
         if self._client is None:
@@ -178,7 +182,12 @@ class SDKCarrier:
         self._check_time(timeout, client)
         try:
             async with asyncio.timeout(timeout):
-                return (await client.post(self._path, **self._request(client, body, timeout))).content
+                response = await client.post(self._path, **self._request(client, body, timeout, opened=True))
+                try:
+                    chunks = self._achunks(response, client, None, _reading.MOST_AT_ONCE)
+                    return b"".join([chunk async for chunk in chunks])
+                finally:
+                    await response.aclose()
         except Exception as error:  # noqa: BLE001  raised again, under its own name
             self._raise(error, client)
 
@@ -195,7 +204,8 @@ class SDKCarrier:
         client = self._sync()
         self._check_time(seconds, client)
         arguments = self._request(client, body, seconds, opened=True, events=stream)
-        answer = _read(partial(client.post, self._path, **arguments))
+        most = _reading.MOST_STREAMED if stream else _reading.MOST_AT_ONCE
+        answer = _reading.read(partial(client.post, self._path, **arguments), self.name, most)
         with closing(self._chunks(answer if seconds is None else in_time(answer, seconds), client)) as chunks:
             yield chunks
 
@@ -217,16 +227,20 @@ class SDKCarrier:
         except Exception as error:  # noqa: BLE001  raised again, under its own name
             self._raise(error, client)
         try:
-            async with aclosing(self._achunks(response, client, deadline)) as chunks:
+            chunks = self._achunks(response, client, deadline, _reading.MOST_STREAMED)
+            async with aclosing(chunks):
                 yield chunks
         finally:
             await (response.aclose() if hasattr(response, "aclose") else response.close())
 
-    async def _achunks(self, response: Any, client: Any, deadline: float | None) -> AsyncGenerator[bytes]:
+    async def _achunks(self, response: Any, client: Any, deadline: float | None, most: int) -> AsyncGenerator[bytes]:
+        left = most
         try:
-            async with aclosing(_aparts(response)) as parts:
+            async with aclosing(_reading.aparts(response)) as parts:
                 if deadline is None:
                     async for chunk in parts:
+                        if (left := left - len(chunk)) < 0:
+                            raise _reading.too_long(self.name, most)
                         yield chunk
                     return
                 while True:
@@ -234,6 +248,8 @@ class SDKCarrier:
                         chunk = await anext(parts, None)
                     if chunk is None:
                         return
+                    if (left := left - len(chunk)) < 0:
+                        raise _reading.too_long(self.name, most)
                     yield chunk
         except Exception as error:  # noqa: BLE001  raised again, under its own name
             self._raise(error, client)
@@ -248,7 +264,8 @@ class SDKCarrier:
             body: of the request.
             timeout: seconds for the whole request.
             events: the answer is a stream of events.
-            opened: hand over the open response of any other answer too, so that we can watch the clock while it comes.
+            opened: hand over the open response of any other answer too, so that we can watch the clock
+                and count the bytes while it comes.
         """
         from httpx2 import Response, Timeout
 
@@ -264,7 +281,8 @@ class SDKCarrier:
             options |= {**self._span, "span_attributes": {"gen_ai.request.model": self.model}}
         if self._takes_bytes(client):
             return {"content": body, "cast_to": Response, "options": options, "stream": events or opened}
-        arguments = {"body": load(body), "cast_to": Response, "options": options}
+        opened = opened and not getattr(client, "middleware", ())  # which may look at the answer
+        arguments = {"body": load(body), "cast_to": Response, "options": options, "stream": opened}
         if events:  # decoded by the SDK: Bedrock's are no server-sent events
             sdk: Any = import_module(self._sdk)
             kind: Any = sdk.AsyncStream if inspect.iscoroutinefunction(client.post) else sdk.Stream
@@ -360,23 +378,3 @@ class _LoopClient:
     def _close_later(self) -> None:
         if self._guard is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._loop.create_task, self._guard.aclose())
-
-
-def _read(post: Callable[[], Any]) -> Generator[bytes]:
-    response = post()
-    try:
-        yield from _parts(response)
-    finally:
-        response.close()
-
-
-def _parts(response: Any) -> Iterator[bytes]:
-    if hasattr(response, "iter_bytes"):
-        return response.iter_bytes()
-    return (b"data: " + dump(event) + b"\n\n" for event in response)  # an SDK stream: it has decoded the events
-
-
-def _aparts(response: Any) -> AsyncGenerator[bytes]:
-    if hasattr(response, "aiter_bytes"):
-        return response.aiter_bytes()
-    return (b"data: " + dump(event) + b"\n\n" async for event in response)
