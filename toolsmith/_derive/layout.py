@@ -84,15 +84,16 @@ def names_in(value: Any, layout: Layout) -> int:
     given: Any = value
     members: dict[str, Any] = value
     if value.__class__ is not dict:
-        given, members = value.model_fields_set, value.__dict__
-    for name in numbers:
-        number: Any = members.get(name)
-        if number.__class__ is float:
-            if number - number != 0.0:
-                return -1
-        elif number is not None:
-            return -1
+        given, members = value.__pydantic_fields_set__, value.__dict__  # `model_fields_set`, which is a call more
     count = len(given)
+    if numbers:  # as is the loop over nothing
+        for name in numbers:
+            number: Any = members.get(name)
+            if number.__class__ is float:
+                if number - number != 0.0:
+                    return -1
+            elif number is not None:
+                return -1
     for name, member in inner:
         if name in given and (found := members[name]) is not None:
             inside = names_in(found, member)
