@@ -17,7 +17,6 @@ import inspect
 from asyncio import CancelledError
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from math import inf
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
 
 from typing_extensions import Unpack
@@ -25,7 +24,7 @@ from typing_extensions import Unpack
 from toolsmith._arguments.check import Checked, Door
 from toolsmith._calls import results
 from toolsmith._calls.invoke import run_one
-from toolsmith._calls.job import Job, Outcome, may_wait
+from toolsmith._calls.job import Outcome, alone, may_wait
 from toolsmith._calls.settle import settle
 from toolsmith._derive.definition import (
     Definition,
@@ -46,8 +45,7 @@ from toolsmith._feedback import FEEDBACK, Feedback
 from toolsmith._plain import is_plain
 from toolsmith._run.context import RunContext
 from toolsmith.errors import DefinitionError
-from toolsmith.limits import DEFAULT_TOOL_TIMEOUT
-from toolsmith.messages import ToolCall, ToolResult, ToolSpec
+from toolsmith.messages import ToolResult, ToolSpec
 
 if TYPE_CHECKING:
     from toolsmith.dialects import Offered, Service, StrictReport
@@ -247,6 +245,11 @@ class Tool(Generic[P, R]):
         """Whether it is a coroutine function without an `await`: on an event loop it ends as soon as it begins."""
         return self.is_async and not may_wait(self.code)
 
+    @cached_property
+    def _straight(self) -> bool:
+        """Whether a call by itself is the bare function's: it cannot wait, and others have no part in it."""
+        return self.never_waits and self._defined().caller.by_name and not self.options.untrusted
+
     def renamed(self, name: str, *, beside: Mapping[str, str] | None = None) -> Tool[P, R]:
         """The same tool under another name.
 
@@ -361,19 +364,18 @@ class Tool(Generic[P, R]):
         values, error, notes, _, _ = checked
         if error is not None:
             return ToolResult(False, error=error)
-        if context is None and self.takes_context:
-            context = RunContext(tool_name=self.name)
-        if notes or not self.never_waits:
-            job = self._job(text, checked, context)
-            return settle(job, await run_one(job), FEEDBACK).result
-        # A coroutine function without an `await` needs no task and no timer: it ends here and now.
-        try:
-            value = await self.invoke(values, context)
-        except (Exception, CancelledError) as raised:  # noqa: BLE001 - whatever a tool raises is its failure
-            return settle(self._job(text, checked, context), Outcome(None, raised), FEEDBACK).result
-        if is_plain(value) and not self.options.untrusted:
-            return results.success(value)
-        return settle(self._job(text, checked, context), Outcome(value), FEEDBACK).result
+        if not notes and self._straight:
+            # It needs no task and no timer: it ends here and now.
+            try:
+                value = await self._call(**values)
+                if is_plain(value):
+                    return results.success(value)
+                outcome = Outcome(value)
+            except (Exception, CancelledError) as raised:  # noqa: BLE001 - whatever a tool raises is its failure
+                outcome = Outcome(None, raised)
+            return settle(alone(self, text, checked, context), outcome, FEEDBACK).result
+        job = alone(self, text, checked, context)
+        return settle(job, await run_one(job), FEEDBACK).result
 
     def call_json_sync(self, text: str, *, context: RunContext[Any] | None = None) -> ToolResult:
         """`call_json` for code that has no event loop, or must not use it. Blocks until the tool has ended."""
@@ -382,19 +384,5 @@ class Tool(Generic[P, R]):
         checked = self._door.check(text)
         if checked.error is not None:
             return ToolResult(False, error=checked.error)
-        if context is None and self.takes_context:
-            context = RunContext(tool_name=self.name)
-        job = self._job(text, checked, context)
+        job = alone(self, text, checked, context)
         return settle(job, run_one_blocking(job), FEEDBACK).result
-
-    def _job(self, text: str, checked: Checked, context: RunContext[Any] | None) -> Job:
-        timeout = DEFAULT_TOOL_TIMEOUT if self.options.timeout is None else self.options.timeout
-        return Job(
-            call=ToolCall("", self.name, text),
-            tool=self,
-            values=checked.values,
-            notes=checked.notes,
-            context=context,
-            timeout=None if timeout == inf else timeout,
-            report=None if context is None else context.reporter,
-        )

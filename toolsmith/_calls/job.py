@@ -6,16 +6,19 @@ import asyncio
 import inspect
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from io import IOBase
+from math import inf
 from time import perf_counter
 from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from toolsmith._dataclass import dataclass
 from toolsmith._plain import MAX_ITEMS
+from toolsmith._run.context import RunContext
+from toolsmith.limits import DEFAULT_TOOL_TIMEOUT
+from toolsmith.messages import ToolCall
 
 if TYPE_CHECKING:
-    from toolsmith.messages import ToolCall
-    from toolsmith.tool import RunContext, Tool
+    from toolsmith.tool import Checked, Tool
 
 T = TypeVar("T")
 
@@ -40,6 +43,28 @@ class Job:
     index: int = 0
 
 
+def alone(tool: Tool[..., Any], text: str, checked: Checked, context: RunContext[Any] | None) -> Job:
+    """A call by itself, outside of any run.
+
+    Args:
+        text: its arguments, as they came in.
+        checked: the same, as `Tool.check` found them.
+        context: for the parameter that takes one; None gives an empty one.
+    """
+    if context is None and tool.takes_context:
+        context = RunContext(tool_name=tool.name)
+    timeout = DEFAULT_TOOL_TIMEOUT if tool.options.timeout is None else tool.options.timeout
+    return Job(
+        call=ToolCall("", tool.name, text),
+        tool=tool,
+        values=checked.values,
+        notes=checked.notes,
+        context=context,
+        timeout=None if timeout == inf else timeout,
+        report=None if context is None else context.reporter,
+    )
+
+
 @dataclass(slots=True, eq=False)  # as a Job
 class Outcome:
     """How a function ended: a value, an exception, or not in time."""
@@ -49,6 +74,9 @@ class Outcome:
     timed_out: bool = False
     seconds: float = 0.0
 
+
+_DATA = frozenset({type(None), bool, int, float, str, bytes, list, tuple, dict, set})
+"""Types of which neither items nor a result have to be waited for; to ask that of any other takes longer."""
 
 Report = Callable[[Any], None]
 Done = Callable[[Job, Outcome], None]
@@ -102,6 +130,8 @@ def work(job: Job, report: Report | None) -> Any:
     if job.context is not None:
         job.context.reporter = report
     value = job.tool.invoke(job.values, job.context)
+    if type(value) in _DATA:
+        return value
     if isinstance(value, Iterator) and not isinstance(value, IOBase):
         # Generators, map, zip: to get their items may take time, and belongs to the call.
         return _drain(cast("Iterator[Any]", value), report)
@@ -155,6 +185,8 @@ async def caught(coroutine: Coroutine[Any, Any, T]) -> tuple[T | None, BaseExcep
 
 def later(value: Any, report: Report | None) -> Coroutine[Any, Any, Any] | None:
     """The coroutine that is still to be awaited, if the function gave back something that waits."""
+    if type(value) in _DATA:
+        return None
     if inspect.isasyncgen(value):
         return _adrain(cast("AsyncGenerator[Any, None]", value), report)
     if inspect.isawaitable(value):
