@@ -16,6 +16,7 @@ from time import perf_counter
 from typing import Any
 
 from toolsmith._calls import workers
+from toolsmith._calls.deadlines import Deadlines, deadlines_of
 from toolsmith._calls.job import Done, Job, Outcome, Report, at_once, caught, checked, fatal, later, work
 
 GRACE_SECONDS = 0.25
@@ -120,7 +121,7 @@ class Flight:
         report: takes what the tool reports, on whatever thread; None for the job's own, on the loop's thread.
     """
 
-    __slots__ = ("_began", "_context", "_ended", "_job", "_landed", "_loop", "_over", "_report", "_task", "_timer")
+    __slots__ = ("_began", "_context", "_deadlines", "_ended", "_job", "_landed", "_loop", "_over", "_report", "_task")
 
     def __init__(self, job: Job, loop: asyncio.AbstractEventLoop, landed: Done, report: Report | None = None) -> None:
         self._job = job
@@ -128,14 +129,14 @@ class Flight:
         self._landed = landed
         self._report = report or (self._reported if job.report is not None else None)
         self._task: asyncio.Task[tuple[Any, BaseException | None]] | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._deadlines: Deadlines | None = None
         self._context = contextvars.copy_context()
         self._began = perf_counter()
         self._ended: tuple[Any, BaseException | None] | None = None  # on the worker, of which the loop may not know yet
         self._over = False
 
     def start(self) -> None:
-        self._set_timer()
+        self._set_deadline()
         job = self._job
         if not job.tool.is_async and job.tool.options.thread:
             workers.submit(self._on_worker)
@@ -147,12 +148,13 @@ class Flight:
 
     def take_over(self, value: Any) -> None:
         """Go on with what a function gave back elsewhere."""
-        self._set_timer()
+        self._set_deadline()
         self._proceed(value, None)
 
-    def _set_timer(self) -> None:
+    def _set_deadline(self) -> None:
         if self._job.timeout is not None:
-            self._timer = self._loop.call_later(max(self._job.timeout, 0), self._overdue)
+            self._deadlines = deadlines_of(self._loop)
+            self._deadlines.add(self._overdue, self._job.timeout)
 
     def _reported(self, item: Any) -> None:
         if threading.get_ident() == _thread_of(self._loop):
@@ -218,8 +220,8 @@ class Flight:
     def forget(self) -> None:
         """What it would still say is dropped."""
         self._over = True
-        if self._timer is not None:
-            self._timer.cancel()
+        if self._deadlines is not None:
+            self._deadlines.forget(self._overdue)
 
     def cancel(self) -> asyncio.Task[Any] | None:
         """Stop it; what has ended already lands now. The task that is still to end, if there is one."""
