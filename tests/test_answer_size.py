@@ -146,7 +146,7 @@ def test_the_next_model_takes_over(driver: str) -> None:
 
 
 @every_api
-@pytest.mark.parametrize("driver", ("run_stream", "run_stream_sync"))
+@pytest.mark.parametrize("driver", ["run_stream", "run_stream_sync"])
 @pytest.mark.usefixtures("small")
 def test_bytes_without_end_behind_the_answer(api: str, driver: str) -> None:
     """What comes behind the end of an answer is read on for the connection's sake only, and not for ever."""
@@ -156,14 +156,14 @@ def test_bytes_without_end_behind_the_answer(api: str, driver: str) -> None:
         assert ask(Agent(settings(api, server)), driver) == "hello"
 
 
-@pytest.mark.parametrize("driver", ("run", "run_sync"))
+@pytest.mark.parametrize("driver", ["run", "run_sync"])
 @pytest.mark.usefixtures("small")
 def test_what_counts_is_what_it_unpacks_to(driver: str) -> None:
     """A few packed bytes would fill the memory as well."""
     packed = gzip.compress(b'{"id":"' + b"a" * 3_000_000)
-    with serving((200, {"content-encoding": "gzip"}, lambda: iter([packed]))) as server:
-        with pytest.raises(ProviderError, match="longer than 300,000 bytes"):
-            ask(Agent(settings("openai", server)), driver)
+    answer = (200, {"content-encoding": "gzip"}, lambda: iter([packed]))
+    with serving(answer) as server, pytest.raises(ProviderError, match="longer than 300,000 bytes"):
+        ask(Agent(settings("openai", server)), driver)
 
 
 @every_api
