@@ -247,6 +247,8 @@ class LlamaCpp(Served):
             parameters = xllamacpp.CommonParams()
             parameters.model.path = str(weights())
             parameters.n_ctx, parameters.n_parallel, parameters.warmup, parameters.port = 2048, 1, False, 0
+            # several would spin while they wait for each other, on processors that other tests need
+            parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
             parameters.sampling.temp = 0.0  # the likeliest word each time, so that a run can be repeated
             server = xllamacpp.Server(parameters)
             print("port", server.listening_address.rpartition(":")[2], flush=True)

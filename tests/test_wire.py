@@ -112,11 +112,14 @@ def test_parallel_calls_run_at_once_and_are_answered_in_order(wire: Wire) -> Non
 def test_a_sequential_tool_is_a_barrier(wire: Wire) -> None:
     """It waits for all calls before it, and the calls after it wait for it."""
     log: list[str] = []
+    meeting = asyncio.Barrier(2)
 
     @tool
     async def look(n: int) -> int:
         """Look."""
         log.append(f"look {n}")
+        if n < 3:  # these two run at the same time, though the second may begin late
+            await meeting.wait()
         await asyncio.sleep(0.01)
         log.append(f"looked {n}")
         return n
