@@ -111,6 +111,13 @@ def test_a_problem_says_where() -> None:
     ]
 
 
+def test_parameters_are_an_object() -> None:
+    """JSON Schema knows `true`, the schema of everything; no service takes it for a tool's parameters."""
+    anything: Any = True
+    for judge in (schema_problems, openai_problems, openai_strict_problems, claude_strict_problems):
+        assert judge(anything) == [((), "JSON schema is invalid: true is not of type 'object'")]
+
+
 def test_without_strict_much_more_goes() -> None:
     """JSON Schema with an object at its root; OpenAI wants `items` in every array, also in a tuple's."""
     loose: Schema = {

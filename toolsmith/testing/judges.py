@@ -96,6 +96,8 @@ def _plain(text: str) -> tuple[Problem, ...]:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
         return ((tuple(error.absolute_path), f"JSON schema is invalid: {error.message}"),)
+    if isinstance(schema, bool):  # JSON Schema allows it, the services do not
+        return (((), f"JSON schema is invalid: {text} is not of type 'object'"),)
     found: list[Problem] = []
     if schema.get("type") != "object":
         found.append(
