@@ -14,6 +14,8 @@ from toolsmith import File, Image, ModelRetry, ToolError, tool
 from toolsmith._feedback import FEEDBACK, Feedback
 from toolsmith._untrusted.spans import UntrustedSpan
 from toolsmith.messages import ToolResult
+from toolsmith.web import _page_wording as page_words
+from toolsmith.web import _wording as web_words
 
 _SPANS = (
     UntrustedSpan("billing@quiet-bank.example", "read_mail", "to"),
@@ -36,7 +38,7 @@ GOLDEN: list[tuple[str, str]] = [
     (
         FEEDBACK.unknown_tool("fly", ["search"]),
         "Nothing was run: there is no tool named `fly`. Use a tool that there is, or answer without one. "
-        "The tools are `search`.",
+        "The only tool is `search`.",
     ),
     (
         FEEDBACK.unknown_tool("fly", []),
@@ -472,3 +474,30 @@ def test_secrets_stay_in_the_log() -> None:
     assert "internal error (reference " in text
     for secret in ("sk-live-123", "hunter2", "hunter3", "postgres", "RuntimeError"):
         assert secret not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (FEEDBACK.unknown_tool("x", ["search"]), "The only tool is `search`."),
+        (FEEDBACK.unknown_tool("x", ["search", "fetch"]), "The tools are `search` and `fetch`."),
+        (FEEDBACK.unknown_tool("serch", ["search"]), "Did you mean `search`? The only tool is `search`."),
+        (FEEDBACK.cut_off("search", 1), "after 1 character of arguments"),
+        (FEEDBACK.cut_off("search", 2), "after 2 characters of arguments"),
+        (FEEDBACK.not_kept("read_more", "r9", ["r1"]), "Kept is `r1`."),
+        (FEEDBACK.not_kept("read_more", "r9", ["r1", "r2"]), "Kept are `r1` and `r2`."),
+        (page_words.other_pages_left(1, 3), "only the first page of 3 of the document was read."),
+        (page_words.other_pages_left(2, 3), "only the first 2 pages of 3 of the document were read."),
+        (str(page_words.past_the_end(3, 1)), "The page has 1 character, so"),
+        (str(page_words.past_the_end(3, 1_234_567)), "The page has 1,234,567 characters, so"),
+        (str(page_words.too_slow("it", 1.0)), "within 1 second."),
+        (str(page_words.too_slow("it", 2.5)), "within 2.5 seconds."),
+        (str(page_words.bad_status("it", 429, 1)), "asks to wait 1 second ("),
+        (str(web_words.too_many("searxng", 2)), "asks to wait 2 seconds."),
+        (web_words.some_engines_silent(["a"]), "because this engine did not answer: a."),
+        (web_words.filtered(1), "1 result of other sites left out"),
+    ],
+)
+def test_numbers_of_none_one_and_two_read_right(text: str, said: str) -> None:
+    """What a model reads is copy: one thing is not several."""
+    assert said in text

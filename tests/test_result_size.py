@@ -319,7 +319,8 @@ def read_all(at: str) -> Reading:
         body, note = parts(text)
         if note.startswith("this is all of"):
             return json.loads(body)
-        kind = note.partition(" ")[0]
+        kind = next(word for word in re.findall(r"[a-z]+", note) if word.rstrip("s") in {"character", "item", "name"})
+        kind = f"{kind.rstrip('s')}s"
         if kind == "characters":
             texts.append("" if body == "(an empty text)" else body)
         elif kind == "items":
@@ -421,7 +422,7 @@ def test_places_in_other_words(at: str) -> None:
         (
             {"handle": "r7"},
             "`read_more` was not run: there is no result `r7` in this run; those of earlier runs are not kept. "
-            "Kept are `r1`. If you need it, call the tool that gave it again.",
+            "Kept is `r1`. If you need it, call the tool that gave it again.",
         ),
         (
             {"handle": "r1", "at": "rows[400]"},
@@ -686,6 +687,29 @@ def test_an_agent_within_a_run_reads_its_own() -> None:
     assert inner_model.requests[2].results[-1][1].startswith('[{"id":3,')
     assert texts[0].startswith("answer answer")
     assert parts(texts[1])[0].startswith("answer ")
+
+
+@pytest.mark.parametrize(
+    ("data", "at", "start", "said"),
+    [
+        ({"a": "x" * 400, "b": "y" * 3_000}, "", 0, "name 0, counted from 0, of 2; 1 is left."),
+        ({"a": "x" * 3_000}, "", 0, "the only name; the end."),
+        (["x" * 300, "y" * 300, "z" * 300], "", 0, "item 0, counted from 0, of 3; 2 are left."),
+        (["x" * 300, "y" * 300, "z" * 300], "", 1, "item 1, counted from 0, of 3; 1 is left."),
+        (["x" * 300, "y" * 300, "z" * 300], "", 2, "item 2, counted from 0, of 3; the end."),
+        ([1, 2, *["z" * 300] * 2], "", 0, "items 0 to 2 of 4; 1 is left."),
+        ({"rows": [], "more": "x" * 3_000}, "rows", 0, "0 items in `rows`; the end."),
+        ({"rows": "", "more": "x" * 3_000}, "rows", 0, "0 characters in `rows`; the end."),
+        ({"rows": "a", "more": "x" * 3_000}, "rows", 0, "the only character in `rows`; the end."),
+        ({"rows": "abc", "more": "x" * 3_000}, "rows", 2, "character 2, counted from 0, of 3 in `rows`; the end."),
+        ({"rows": {"a": 1}, "more": "x" * 3_000}, "rows", 0, "the only name in `rows`; the end."),
+    ],
+)
+def test_parts_of_none_one_and_two_read_right(data: Any, at: str, start: int, said: str) -> None:
+    """No "items 0 to 0", no "1 are left"."""
+    reader = call("read_more", handle="r1", at=at, start=start) if at else call("read_more", handle="r1", start=start)
+    _, texts = run(call("look"), reader, tools=[giving(data, max_result_size=500)])
+    assert f"Note: {said}" in texts[1], texts[1]
 
 
 def test_what_others_have_written_stays_between_fences() -> None:

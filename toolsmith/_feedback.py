@@ -151,16 +151,17 @@ class Feedback(MediaWording, RunWording, SizeWording, UntrustedWording):
         words = f"Nothing was run: there is no tool named `{shortened(name, 80)}`."
         if not available:
             return f"{words} There are no tools in this run. Answer without one."
-        tools = self.names(available, _TOOLS_SHOWN)
+        tools = self.available(available, _TOOLS_SHOWN)
         if near := nearest(name, available):
-            return f"{words} Did you mean `{near}`? The tools are {tools}."
-        return f"{words} Use a tool that there is, or answer without one. The tools are {tools}."
+            return f"{words} Did you mean `{near}`? {tools}"
+        return f"{words} Use a tool that there is, or answer without one. {tools}"
 
     def cut_off(self, tool: str, size: int) -> str:
         """The output limit cut the turn in which the call stood."""
+        sent = self.counted(size, "character")
         return (
-            f"`{tool}` was not run: your message reached its length limit after {size:,} characters of arguments, "
-            "so the call may be incomplete. Call it again with less: shorter arguments, or several smaller calls."
+            f"`{tool}` was not run: your message reached its length limit after {sent} of arguments, so the "
+            "call may be incomplete. Call it again with less: shorter arguments, or several smaller calls."
         )
 
     def not_run(self, tool: str) -> str:

@@ -108,6 +108,10 @@ class Wording:
         """A number of things: "1 item", "2,000 items"."""
         return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
+    def available(self, tools: Sequence[str], most: int) -> str:
+        """The tools that there are, at least one."""
+        return f"The {'only tool is' if len(tools) == 1 else 'tools are'} {self.names(tools, most)}."
+
     # ---- what is accepted
 
     def expected(self, shapes: Shapes, node: Schema, depth: int = 0) -> str:
@@ -155,7 +159,7 @@ class Wording:
         branches = one_decimal(branches)
         each = list(dict.fromkeys(self.expected(shapes, b, depth + 1) for b in branches))
         each.sort(key=lambda words: words == "null")
-        if len(each) > 4:
+        if len(each) > 5:
             each = [*each[:4], f"one of {len(each) - 4} other shapes"]
         return (", or " if any(" and " in words or ", " in words for words in each) else " or ").join(each)
 

@@ -137,7 +137,7 @@ class RunWording(Wording):
             return f"{words} There are no tools in this run. Answer in words."
         return (
             f"{words} Call a tool by its name, with one JSON object as its arguments, or answer in words. "
-            f"The tools are {self.names(tools, _TOOLS_SHOWN)}."
+            f"{self.available(tools, _TOOLS_SHOWN)}"
         )
 
     def closing(self, reason: str) -> str:

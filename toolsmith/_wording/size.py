@@ -85,14 +85,24 @@ class SizeWording(Wording):
             gap: its arguments for the first gap inside this part; "" where there is none.
         """
         inside = f" in `{shortened(place, 120)}`" if place else ""
-        # Positions are sent back, so they are written as they are sent.
-        words = f"{what}s {start} to {max(end - 1, start)} of {total:,}{inside}"
+        words = f"{self._span(what, start, end, total)}{inside}"
         if more:
             again = "" if '"handle"' in more else " and the same other arguments"
-            words += f"; {total - end:,} are left. Call `{reader}` with {more}{again} for the next."
+            left = f"{total - end:,} {'is' if total - end == 1 else 'are'} left"
+            words += f"; {left}. Call `{reader}` with {more}{again} for the next."
         else:
             words += "; the end."
         return f"{words} [... ] marks a gap; call `{reader}` with {gap} for it." if gap else words
+
+    def _span(self, what: What, start: int, end: int, total: int) -> str:
+        """Which part it is. Positions are sent back, so they are written as they are sent."""
+        if not total:
+            return f"0 {what}s"
+        if end <= start:
+            return f"0 of {self.counted(total, what)}"
+        if end - start > 1:
+            return f"{what}s {start} to {end - 1} of {total:,}"
+        return f"the only {what}" if total == 1 else f"{what} {start}, counted from 0, of {total:,}"
 
     def result_place(self, place: str) -> str:
         """Goes with a value that has no parts; `place` is where in the result it stands."""
@@ -106,7 +116,8 @@ class SizeWording(Wording):
             handle: as the model sent it.
             kept: the handles that there are.
         """
-        known = f" Kept are {self.names(kept, _HANDLES_SHOWN)}." if kept else ""
+        are = "is" if len(kept) == 1 else "are"
+        known = f" Kept {are} {self.names(kept, _HANDLES_SHOWN)}." if kept else ""
         return (
             f"`{reader}` was not run: there is no result `{shortened(handle, 60)}` in this run; those of earlier runs "
             f"are not kept.{known} If you need it, call the tool that gave it again."

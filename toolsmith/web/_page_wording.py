@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from toolsmith.errors import ToolError
-from toolsmith.web._wording import own, own_retry
+from toolsmith.web._wording import counted, own, own_retry
 from toolsmith.web.backends import one_line
 
 FETCH_PAGE = (
@@ -68,13 +68,14 @@ def cut(why: str) -> str:
 
 def other_pages_left(read: int, total: int) -> str:
     """A note: a document of many pages."""
-    return f"only the first {read:,} of {total:,} pages of the document were read."
+    first = "first page of" if read == 1 else f"first {read:,} pages of"
+    return f"only the {first} {total:,} of the document {'was' if read == 1 else 'were'} read."
 
 
 def past_the_end(offset: int, size: int) -> ToolError:
     """An offset behind the last character."""
     return own_retry(
-        f"The page has {size:,} characters, so there is nothing at offset {offset:,}.",
+        f"The page has {counted(size, 'character')}, so there is nothing at offset {offset:,}.",
         hint="You have seen all of it, or give a smaller offset.",
     )
 
@@ -172,7 +173,7 @@ def not_secure(who: str) -> ToolError:
 
 def too_slow(who: str, seconds: float) -> ToolError:
     """Not in time."""
-    return own(f"{_begun(who)} did not send the page within {seconds:g} seconds.", hint=_OTHER)
+    return own(f"{_begun(who)} did not send the page within {counted(seconds, 'second')}.", hint=_OTHER)
 
 
 def too_many_redirects(times: int) -> ToolError:
@@ -193,7 +194,9 @@ def bad_status(who: str, status: int, wait: float | None) -> ToolError:
         case 401 | 402 | 403 | 407 | 451:
             return own(f"{_begun(who)} does not show this page to programs (HTTP status {status}).", hint=_ELSEWHERE)
         case 429 | 503 if wait is not None:
-            return own(f"{_begun(who)} asks to wait {wait:,.0f} seconds (HTTP status {status}).", hint=_OTHER)
+            return own(
+                f"{_begun(who)} asks to wait {counted(round(wait), 'second')} (HTTP status {status}).", hint=_OTHER
+            )
         case 429:
             return own(f"{_begun(who)} takes no more requests at the moment (HTTP status 429).", hint=_OTHER)
         case _:

@@ -20,6 +20,12 @@ QUERY = "what to look for, a few words such as: night train Oslo Bergen timetabl
 LIMIT = "how many results at the most"
 
 
+def counted(count: float, noun: str) -> str:
+    """A number of things: "1 second", "2.5 seconds"."""
+    said = int(count) if count == int(count) else round(count, 2)
+    return f"{said:,} {noun}" if said == 1 else f"{said:,} {noun}s"
+
+
 def own(message: str, *, hint: str) -> ToolError:
     """A failure in words of our own, in which nothing of a page or an engine stands: it needs no fence."""
     return ToolError(message, hint=hint, untrusted=False)
@@ -35,8 +41,7 @@ def own_retry(message: str, *, hint: str) -> ModelRetry:
 
 def results_text(query: str, results: Sequence[WebResult], engine: str) -> str:
     """Numbered results, each with its source."""
-    many = "1 result" if len(results) == 1 else f"{len(results)} results"
-    entries = [f"{many} for {_quoted(query)}, from {engine}:"]
+    entries = [f"{counted(len(results), 'result')} for {_quoted(query)}, from {engine}:"]
     for number, found in enumerate(results, 1):
         when = f" ({found.published})" if found.published else ""
         lines = [f"[{number}] {found.title}", f"{found.url}{when}", found.snippet]
@@ -53,13 +58,14 @@ def nothing_found(query: str) -> str:
 
 def filtered(left_out: int) -> str:
     """A note: results of sites that were not wanted."""
-    many = "1 result" if left_out == 1 else f"{left_out} results"
+    many = counted(left_out, "result")
     return f"{many} of other sites left out: this search is limited to certain sites."
 
 
 def some_engines_silent(engines: Sequence[str]) -> str:
     """A note beside results that may be incomplete."""
-    return f"the search is incomplete, because these engines did not answer: {', '.join(engines[:8])}."
+    which = "this engine" if len(engines) == 1 else "these engines"
+    return f"the search is incomplete, because {which} did not answer: {', '.join(engines[:8])}."
 
 
 BEST_EFFORT = (
@@ -88,7 +94,7 @@ def unreachable(engine: str) -> ToolError:
 
 def too_slow(engine: str, seconds: float) -> ToolError:
     """No answer in time."""
-    return own(f"The search engine ({engine}) gave no answer within {seconds:g} seconds.", hint=_LATER)
+    return own(f"The search engine ({engine}) gave no answer within {counted(seconds, 'second')}.", hint=_LATER)
 
 
 def refused_key(engine: str) -> ToolError:
@@ -108,7 +114,7 @@ def too_many(engine: str, wait: float | None) -> ToolError:
         engine: its name.
         wait: seconds it asks to wait, None where it does not say.
     """
-    how_long = f" It asks to wait {wait:,.0f} seconds." if wait else ""
+    how_long = f" It asks to wait {counted(round(wait), 'second')}." if wait else ""
     return own(f"The search engine ({engine}) takes no more searches at the moment.{how_long}", hint=_LATER)
 
 
