@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from wire import Wire
 
-from toolsmith import Agent, HistoryError, Limits, Message, Pending, PendingCall, RunResult, Tool, ToolOutput, tool
+from toolsmith import Agent, HistoryError, Limits, Message, Pending, PendingCall, Tool, ToolOutput, tool
 from toolsmith.events import ApprovalNeeded, Event
 from toolsmith.testing import call, say
 
@@ -66,18 +66,12 @@ def test_a_run_waits_for_a_person_and_goes_on_elsewhere(wire: Wire) -> None:
     elsewhere: Log = []
     first, last = (c.id for c in pending.calls)
     agent = Agent(wire.provider(model), tools=_tools(elsewhere))
-    final = _resume(wire, agent, pending, approve=[first], deny={last: "too much"})
+    final = wire.resume(agent, pending, approve=[first], deny={last: "too much"})
     assert final.output == "all done"
     assert elsewhere == [("a", 500)]
     texts = _outputs(final.messages)
     assert [texts[0], texts[1], texts[2]] == ["paid a 500", "1000", "paid b 50"]
     assert "too much" in texts[3]
-
-
-def _resume(wire: Wire, agent: Agent, waiting: Any, **decided: Any) -> RunResult[str]:
-    if wire.driver == "sync":
-        return agent.resume_sync(waiting, **decided)
-    return asyncio.run(agent.resume(waiting, **decided))
 
 
 def test_what_is_left_undecided_goes_on_waiting(wire: Wire) -> None:
@@ -88,12 +82,12 @@ def test_what_is_left_undecided_goes_on_waiting(wire: Wire) -> None:
     assert result.pending is not None
     first, last = (c.id for c in result.pending.calls)
     log.clear()
-    half = _resume(wire, agent, result, approve=[last])
+    half = wire.resume(agent, result, approve=[last])
     assert half.stop_reason == "approval"
     assert log == [("c", 900)]
     assert half.pending is not None
     assert [c.id for c in half.pending.calls] == [first]
-    final = _resume(wire, agent, Pending.load(half.pending.dump()), approve=True)
+    final = wire.resume(agent, Pending.load(half.pending.dump()), approve=True)
     assert final.output == "all done"
     assert log == [("c", 900), ("a", 500)]
     assert _outputs(final.messages) == ["paid a 500", "1000", "paid b 50", "paid c 900"]
@@ -128,7 +122,7 @@ def test_limits_hold_across_a_resume(wire: Wire) -> None:
     model = wire.model(call("pay", to="a", amount=500), call("pay", to="a", amount=1), say("closed"))
     agent = Agent(wire.provider(model), tools=_tools(log), limits=Limits(calls=1))
     waiting = wire.run(agent, "pay")
-    final = _resume(wire, agent, waiting, approve=True)
+    final = wire.resume(agent, waiting, approve=True)
     assert final.stop_reason == "call_limit"
     assert log == [("a", 500)]
 

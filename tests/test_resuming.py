@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 from wire import Wire
 
-from toolsmith import Agent, Message, Pending, RunResult, TextDelta, Tool, ToolOutput, ToolResultReady, tool
+from toolsmith import Agent, Message, Pending, TextDelta, Tool, ToolOutput, ToolResultReady, tool
 from toolsmith.testing import ScriptedModel, call, raw_call, say
 
 
@@ -57,27 +56,6 @@ def _outputs(messages: list[Message]) -> list[str]:
     return [p.text for m in messages if m.role == "tool" for p in m.parts if isinstance(p, ToolOutput)]
 
 
-def _resume(wire: Wire, agent: Agent, waiting: Any, **decided: Any) -> RunResult[str]:
-    """By the cell's driver, so that all four of them are held to the same."""
-    match wire.driver:
-        case "sync":
-            return agent.resume_sync(waiting, **decided)
-        case "async":
-            return asyncio.run(agent.resume(waiting, **decided))
-        case "sync-stream":
-            with agent.resume_stream_sync(waiting, **decided) as events:
-                wire.events = list(events)
-            return events.result
-        case "async-stream":
-            return asyncio.run(_stream(wire, agent, waiting, decided))
-
-
-async def _stream(wire: Wire, agent: Agent, waiting: Any, decided: dict[str, Any]) -> RunResult[str]:
-    async with agent.resume_stream(waiting, **decided) as events:
-        wire.events = [event async for event in events]
-    return events.result
-
-
 @pytest.mark.parametrize("strict", [None, False], ids=["strict", "loose"])
 @pytest.mark.parametrize("dumped", [False, True], ids=["kept", "dumped"])
 def test_what_a_person_has_seen_is_what_is_run(wire: Wire, strict: bool | None, dumped: bool) -> None:
@@ -95,7 +73,7 @@ def test_what_a_person_has_seen_is_what_is_run(wire: Wire, strict: bool | None, 
     if dumped:
         waiting = Pending.load(waiting.dump())
         agent = Agent(wire.provider(wire.model(say("done"))), tools=[_order(resumed, strict=strict)])
-    result = _resume(wire, agent, waiting, approve=True)
+    result = wire.resume(agent, waiting, approve=True)
     assert _outputs(result.messages) == ["ordered for Ada", "ordered for Ada"]
     assert len(directly) == 2
     assert sorted(resumed, key=str) == sorted(directly, key=str)
@@ -110,7 +88,7 @@ def test_another_service_goes_on(wire: Wire, strict: bool | None) -> None:
         waiting = wire.run(first, "go").pending
         assert waiting is not None
         second = Agent(wire.provider(wire.model(say("done")), other), tools=[_order(seen, strict=strict)])
-        assert _resume(wire, second, waiting, approve=True).output == "done"
+        assert wire.resume(second, waiting, approve=True).output == "done"
         assert [one[4] for one in seen] == [{"a": 1, "b": 2}]
 
 
@@ -126,7 +104,7 @@ def test_the_model_reads_that_it_was_denied(wire: Wire) -> None:
 
     for tools in ([_order([], strict=None)], [order]):
         agent = Agent(wire.provider(wire.model(say("done"))), tools=tools)
-        result = _resume(wire, agent, waiting, deny={waiting.calls[0].id: "too much"})
+        result = wire.resume(agent, waiting, deny={waiting.calls[0].id: "too much"})
         (told,) = _outputs(result.messages)
         assert told.startswith("`order` was not run: the user did not allow it. Their reason: too much")
 
@@ -198,9 +176,9 @@ def test_going_on_without_a_decision_tells_the_truth(wire: Wire) -> None:
     other = wire.run(agent, "Never mind", history=waiting.messages)
     assert other.messages[: len(waiting.messages)] == waiting.messages
 
-    half = _resume(wire, agent, waiting, approve=[waiting.pending.calls[0].id] if waiting.pending else ())
+    half = wire.resume(agent, waiting, approve=[waiting.pending.calls[0].id] if waiting.pending else ())
     assert _outputs(half.messages) == ["1000", "paid a", NOT_YET]
-    final = _resume(wire, agent, half, approve=True)
+    final = wire.resume(agent, half, approve=True)
     assert _outputs(final.messages) == ["1000", "paid a", "paid b"]
     assert log == ["a", "b"]
 
@@ -210,7 +188,7 @@ def test_the_new_messages_of_a_run_and_of_its_end_make_one_history(wire: Wire) -
     model = wire.model(BOTH, say("paid"), say("bye"))
     agent = Agent(wire.provider(model), tools=_two([]))
     waiting = wire.run(agent, "go")
-    final = _resume(wire, agent, waiting, approve=True)
+    final = wire.resume(agent, waiting, approve=True)
     stored = [*waiting.new_messages, *final.new_messages]
     after = wire.run(agent, "thanks", history=stored)
     assert _outputs(after.messages) == ["1000", "paid a", "paid b"]
@@ -233,7 +211,7 @@ def test_a_stream_of_what_comes_after(wire: Wire) -> None:
     waiting = wire.run(Agent(wire.provider(wire.model(*script)), tools=_two([])), "go").pending
     assert waiting is not None
     agent = Agent(wire.provider(wire.model(say("paid"), say("paid"))), tools=_two([]))
-    result = _resume(wire, agent, waiting, approve=True)
+    result = wire.resume(agent, waiting, approve=True)
     plain = agent.resume_sync(waiting, approve=True)
     assert [m.parts for m in result.messages] == [m.parts for m in plain.messages]
     if wire.driver.endswith("stream"):

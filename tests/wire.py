@@ -87,20 +87,30 @@ class Wire:
     ) -> RunResult[OutputT]:
         """A run by this cell's driver."""
         options["message_history"] = history
+        return self._driven((agent.run_sync, agent.run, agent.run_stream_sync, agent.run_stream), prompt, **options)
+
+    def resume(self, agent: Agent[OutputT], waiting: Any, **decided: Any) -> RunResult[OutputT]:
+        """A run that waited goes on by this cell's driver."""
+        ways = (agent.resume_sync, agent.resume, agent.resume_stream_sync, agent.resume_stream)
+        return self._driven(ways, waiting, **decided)
+
+    def _driven(self, ways: tuple[Any, Any, Any, Any], first: Any, **options: Any) -> Any:
+        """One of four ways to do the same, in the order of `DRIVERS`; of a stream the events are kept."""
+        way = ways[DRIVERS.index(self.driver)]
         match self.driver:
             case "sync":
-                return agent.run_sync(prompt, **options)
+                return way(first, **options)
             case "async":
-                return asyncio.run(agent.run(prompt, **options))
+                return asyncio.run(way(first, **options))
             case "sync-stream":
-                with agent.run_stream_sync(prompt, **options) as stream:
+                with way(first, **options) as stream:
                     self.events = list(stream)
                 return stream.result
             case "async-stream":
-                return asyncio.run(self._stream(agent, prompt, options))
+                return asyncio.run(self._read(way(first, **options)))
 
-    async def _stream(self, agent: Agent[OutputT], prompt: Prompt | None, options: RunOptions) -> RunResult[OutputT]:
-        async with agent.run_stream(prompt, **options) as stream:
+    async def _read(self, opened: Any) -> Any:
+        async with opened as stream:
             self.events = [event async for event in stream]
         return stream.result
 
