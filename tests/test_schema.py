@@ -382,6 +382,44 @@ def test_the_function_accepts_what_the_schema_says(annotation: Any, accepted: li
         assert "was not run" in refused(annotation, text)
 
 
+AnyStr: Any = typing.AnyStr
+Coded = typing.TypeVar("Coded", bytes, str)
+Plain = typing.TypeVar("Plain", bound=bytes | str | None)
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        *(AnyStr, list[AnyStr], dict[str, AnyStr], AnyStr | None, Coded, Plain),
+        *(str | bytes, bytes | str, bytes | int | str, Annotated[bytes | str, "a text"], list[bytes | str]),
+    ],
+    ids=str,
+)
+def test_text_is_text_where_it_could_be_bytes_as_well(annotation: Any) -> None:
+    """JSON has text; a function that takes both gets str, and the model is not shown a choice that is none."""
+    made = _tool(annotation)
+    assert "binary" not in str(made.input_schema)
+    for sent in ('"a"', '["a"]', '{"k": "a"}'):
+        result = made.call_json_sync(f'{{"x": {sent}}}')
+        assert not result.success or "b'" not in str(result.data)
+    assert any(made.call_json_sync(f'{{"x": {sent}}}').success for sent in ('"a"', '["a"]', '{"k": "a"}'))
+
+
+def test_bytes_alone_are_bytes() -> None:
+    """Also as one of several that are no text."""
+    for annotation in (bytes, bytes | None, bytes | int):
+        assert _tool(annotation).call_json_sync('{"x": "a"}').data == "b'a'"
+
+
+def _tool(annotation: Any) -> Tool[..., Any]:
+    def take(x: Any) -> str:
+        """Take."""
+        return repr(x)
+
+    take.__annotations__["x"] = annotation
+    return Tool(take)
+
+
 def test_numbers_and_truth_in_models_are_told_apart_too() -> None:
     """Where a model of the author's own compares by pydantic, the schema judges beside it."""
 

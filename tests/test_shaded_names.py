@@ -69,6 +69,14 @@ def test_the_fields_of_a_local_class_mean_the_local_class(functions: Any, name: 
     assert result.data is True, result.error
 
 
+def test_a_named_tuple_may_be_an_array_too(functions: Any) -> None:
+    """As any other named tuple; what has a default may be left out."""
+    made = functions.named_tuple()
+    assert made.call_json_sync('{"x": [{"size": 2}]}').data is True
+    assert made.call_json_sync('{"x": [{"size": 2}, 3]}').data is True
+    assert not made.call_json_sync('{"x": [{"size": 2}, "many"]}').success
+
+
 def test_in_a_list_too(functions: Any) -> None:
     """The same one level down, the class being defined after the one that names it."""
     result = functions.named_tuple_late().call_json_sync('{"x": [{"inner": {"size": 2}}]}')

@@ -10,6 +10,7 @@ import collections.abc as abc
 import enum
 import types
 import typing
+from collections import namedtuple
 from typing import Annotated, Any, Literal, NotRequired, Union, cast, get_args, get_origin
 
 import pydantic
@@ -58,6 +59,8 @@ def stand_in(annotation: Any, open_: _Open = (), *, exact: bool = True) -> Any:
         return str
     if isinstance(annotation, _ALIASES):
         return _alias(annotation, open_, exact)
+    if isinstance(annotation, typing.TypeVar):
+        return _variable(annotation, open_, exact)
     if isinstance(annotation, type):
         return _class(cast("type[Any]", annotation), open_, exact)
     return annotation
@@ -93,10 +96,25 @@ def _generic(annotation: Any, origin: Any, open_: _Open, exact: bool) -> Any:
         return annotation
     # Keys are always text in JSON; `neutral` sees to those that mean something else.
     keys = 1 if not is_union and issubclass(cast("type", origin), abc.Mapping) else 0
+    if is_union and str in args and bytes in args:
+        args = tuple(a for a in args if a is not bytes)  # what JSON has is text, and pydantic would take the first
+        if len(args) == 1:
+            return str
+        annotation = Union[args]  # noqa: UP007 - as above
     changed = args[:keys] + tuple(a if a is Ellipsis else stand_in(a, open_, exact=exact) for a in args[keys:])
     if all(a is b for a, b in zip(changed, args, strict=True)):
         return annotation
     return Union[changed] if is_union else cast("Any", origin)[changed]  # noqa: UP007 - members known only now
+
+
+def _variable(variable: Any, open_: _Open, exact: bool) -> Any:
+    """A TypeVar means what it is bound to, or any of what it is constrained to; `AnyStr` so means str."""
+    choices: tuple[Any, ...] = variable.__constraints__
+    meant: Any = Union[choices] if choices else variable.__bound__  # noqa: UP007 - members known only now
+    if meant is None or isinstance(meant, str | typing.ForwardRef):
+        return variable
+    changed = stand_in(meant, open_, exact=exact)
+    return variable if changed is meant else changed
 
 
 def _alias(alias: Any, open_: _Open, exact: bool) -> Any:
@@ -137,6 +155,8 @@ def _built(cls: type[Any], made: Fields, inner: _Open) -> Any:
     """A closed object with the fields of `cls`, from which `cls` is made."""
     if any(_mentions(f.annotation, cls) for f in made.fields):
         raise NoStandIn(f"{cls.__name__} contains itself. Make it a pydantic model, which may")
+    if "_field_defaults" in cls.__dict__:
+        return _named_tuple(cls, made, inner)
     hints: dict[str, Any] = {}
     for f in made.fields:
         annotation = stand_in(f.annotation, inner)
@@ -154,6 +174,14 @@ def _built(cls: type[Any], made: Fields, inner: _Open) -> Any:
             raise ValueError(str(error)) from error
 
     return shape if made.make is dict else Annotated[shape, AfterValidator(make)]
+
+
+def _named_tuple(cls: Any, made: Fields, inner: _Open) -> Any:
+    """A named tuple of the same fields, which may be an object or an array; `cls` is made from it."""
+    hints = {f.name: stand_in(f.annotation, inner) for f in made.fields}
+    shape = cast("Any", namedtuple)(cls.__name__, [*hints], defaults=[*cls._field_defaults.values()])
+    shape.__annotations__, shape.__doc__ = hints, _own_doc(cls)
+    return Annotated[shape, AfterValidator(cls._make)]
 
 
 def _own_doc(cls: type[Any]) -> str | None:
