@@ -10,14 +10,15 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from time import perf_counter
 from typing import Any
 
 from toolsmith._calls import workers
-from toolsmith._calls.deadlines import Deadlines, deadlines_of
 from toolsmith._calls.job import Done, Job, Outcome, Report, at_once, caught, checked, fatal, later, work
+from toolsmith._calls.tower import tower_of
 
 GRACE_SECONDS = 0.25
 """How long a cancelled async tool may take to clean up before it is left to itself."""
@@ -121,7 +122,7 @@ class Flight:
         report: takes what the tool reports, on whatever thread; None for the job's own, on the loop's thread.
     """
 
-    __slots__ = ("_began", "_context", "_deadlines", "_ended", "_job", "_landed", "_loop", "_over", "_report", "_task")
+    __slots__ = ("_began", "_context", "_ended", "_job", "_landed", "_loop", "_over", "_report", "_task", "_tower")
 
     def __init__(self, job: Job, loop: asyncio.AbstractEventLoop, landed: Done, report: Report | None = None) -> None:
         self._job = job
@@ -129,7 +130,7 @@ class Flight:
         self._landed = landed
         self._report = report or (self._reported if job.report is not None else None)
         self._task: asyncio.Task[tuple[Any, BaseException | None]] | None = None
-        self._deadlines: Deadlines | None = None
+        self._tower = tower_of(loop)
         self._context = contextvars.copy_context()
         self._began = perf_counter()
         self._ended: tuple[Any, BaseException | None] | None = None  # on the worker, of which the loop may not know yet
@@ -153,25 +154,17 @@ class Flight:
 
     def _set_deadline(self) -> None:
         if self._job.timeout is not None:
-            self._deadlines = deadlines_of(self._loop)
-            self._deadlines.add(self._overdue, self._job.timeout)
+            self._tower.remind(self._overdue, self._job.timeout)
 
     def _reported(self, item: Any) -> None:
         if threading.get_ident() == _thread_of(self._loop):
             self._tell(item)
         else:
-            self._soon(self._tell, item)
+            self._tower.hand_over(partial(self._tell, item))
 
     def _tell(self, item: Any) -> None:
         if not self._over and self._job.report is not None:  # too late, as from a thread that outlives its call
             self._job.report(item)
-
-    def _soon(self, act: Callable[..., None], *values: Any) -> None:
-        try:
-            self._loop.call_soon_threadsafe(act, *values)
-        except RuntimeError:
-            if not self._loop.is_closed():  # a closed loop has nobody waiting for this any more
-                raise
 
     def _on_worker(self) -> None:
         value, error = None, None
@@ -180,7 +173,7 @@ class Flight:
         except BaseException as caught:  # noqa: BLE001 - sorted out by checked
             error = caught
         self._ended = value, error
-        self._soon(self._proceed, value, error)
+        self._tower.hand_over(partial(self._proceed, value, error))
 
     def _proceed(self, value: Any, error: BaseException | None) -> None:
         if self._over or self._task is not None:  # too late: what it would have said is dropped
@@ -220,8 +213,7 @@ class Flight:
     def forget(self) -> None:
         """What it would still say is dropped."""
         self._over = True
-        if self._deadlines is not None:
-            self._deadlines.forget(self._overdue)
+        self._tower.forget(self._overdue)
 
     def cancel(self) -> asyncio.Task[Any] | None:
         """Stop it; what has ended already lands now. The task that is still to end, if there is one."""

@@ -20,6 +20,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any, TypeVar, cast
 
+from toolsmith._calls.tower import tower_of
 from toolsmith._dataclass import dataclass
 
 IDLE_SECONDS = 5.0
@@ -92,6 +93,7 @@ async def call(loop: asyncio.AbstractEventLoop, function: Callable[[], T]) -> T:
     """Run `function` on a worker thread and wait for what it gives, in the caller's context variables."""
     future: asyncio.Future[T] = loop.create_future()
     context = contextvars.copy_context()
+    tower = tower_of(loop)
 
     def settle(value: T | None, error: BaseException | None) -> None:
         if future.done():
@@ -110,11 +112,7 @@ async def call(loop: asyncio.AbstractEventLoop, function: Callable[[], T]) -> T:
             error.__cause__ = caught
         except BaseException as caught:  # noqa: BLE001 - carried to the caller
             error = caught
-        try:
-            loop.call_soon_threadsafe(settle, value, error)
-        except RuntimeError:
-            if not loop.is_closed():
-                raise
+        tower.hand_over(partial(settle, value, error))
 
     submit(job)
     return await future

@@ -1,16 +1,22 @@
-"""All calls on an event loop share one timer, and each still ends at its own deadline."""
+"""Calls on an event loop share a timer and a way in from other threads, and none is mixed up with another."""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
 import gc
+import threading
 import time
 import weakref
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 from toolsmith import Tool, ToolResult, tool
+from toolsmith._calls.tower import tower_of
 
 
 @tool
@@ -97,7 +103,7 @@ def test_calls_set_one_timer() -> None:
 
 
 def test_a_loop_that_has_ended_is_forgotten() -> None:
-    """Neither the timer nor what waits for it keeps a loop, or a call's arguments, in memory."""
+    """Nothing that calls leave behind keeps a loop in memory."""
     loops: list[weakref.ref[asyncio.AbstractEventLoop]] = []
 
     async def call() -> None:
@@ -108,3 +114,85 @@ def test_a_loop_that_has_ended_is_forgotten() -> None:
         asyncio.run(call())
     gc.collect()
     assert [loop() for loop in loops] == [None] * 3
+
+
+class LoopWithoutReaders(asyncio.SelectorEventLoop):
+    """As loops are that know no file descriptors."""
+
+    def add_reader(self, fd: object, callback: Callable[..., Any], *args: Any) -> None:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("loop", [asyncio.SelectorEventLoop, LoopWithoutReaders])
+def test_what_threads_give_back_arrives(loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    """Of 2,000 calls on many threads each gets its own result, whether the loop sleeps or works meanwhile."""
+
+    @tool
+    def double(number: int) -> int:
+        """Double it."""
+        return 2 * number
+
+    async def calls() -> None:
+        for start in range(0, 2_000, 50):
+            numbers = range(start, start + 50)
+            got = await asyncio.gather(*(double.call_json(f'{{"number": {n}}}') for n in numbers))
+            assert got == [ToolResult(True, 2 * n) for n in numbers]
+
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(calls())
+
+
+@pytest.mark.parametrize("loop", [asyncio.SelectorEventLoop, LoopWithoutReaders])
+def test_one_that_raises_holds_up_none_of_the_others(loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    """The loop is told of it, as of any callback that raises; what was handed over after it is done all the same."""
+    told: list[object] = []
+    done: list[int] = []
+
+    def fail() -> None:
+        raise ValueError("no")
+
+    async def hear() -> None:
+        over = asyncio.Event()
+        here = asyncio.get_running_loop()
+        here.set_exception_handler(lambda _, context: told.append(context.get("exception")))
+        tower = tower_of(here)
+        for act in (fail, partial(done.append, 1), fail, partial(done.append, 2), over.set):
+            tower.hand_over(act)
+        await over.wait()
+
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(asyncio.wait_for(hear(), 5))
+    assert done == [1, 2]
+    assert [type(error) for error in told] == [ValueError, ValueError]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are counted in /proc")
+def test_loops_leave_no_files_open() -> None:
+    """Whatever a loop needed to hear from threads is gone with it."""
+
+    def opened() -> int:
+        gc.collect()
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    asyncio.run(sleeper(30).call_json('{"seconds": 0}'))
+    before = opened()
+    for _ in range(20):
+        asyncio.run(sleeper(30).call_json('{"seconds": 0}'))
+    assert opened() <= before
+
+
+def test_a_thread_that_ends_after_its_loop() -> None:
+    """What a call gives back to a loop that has been closed is dropped, and is no error on its thread."""
+    may_end, ended = threading.Event(), threading.Event()
+
+    @tool(timeout=0.05)
+    def hang() -> str:
+        """Wait for the end."""
+        may_end.wait(10)
+        threading.Timer(0.1, ended.set).start()
+        return "late"
+
+    result = asyncio.run(hang.call_json("{}"))
+    assert not result.success
+    may_end.set()
+    assert ended.wait(10)
