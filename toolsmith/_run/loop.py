@@ -132,19 +132,23 @@ class Conversation:
                 self._unread = 0
             self.budget.charge(reply.usage)
             self.history.append(reply.message)
-            turn = self._turn(reply)
-            jobs, ending = yield from self._consider(turn)
-            if jobs:
-                ending = yield from self._act(turn, jobs)
-            if ending is None or ending.pending is None:
-                turn.close(self.history, self.records)
-            if self._unread and not turn.calls:
-                self.history.append(Message("user", (Text(self.feedback.unread(names_allowed(self))),)))
-                continue
-            if ending is None and turn.misfit is not None:
-                self._misfit(turn.misfit, told=bool(turn.calls))
+            ending = yield from self._take(self._turn(reply))
             if ending is not None:
                 return ending
+
+    def _take(self, turn: Turn) -> Generator[Step, Any, Ending | None]:
+        """One turn, to its end. In a frame of its own: nothing of it is kept while the next request is under way."""
+        jobs, ending = yield from self._consider(turn)
+        if jobs:
+            ending = yield from self._act(turn, jobs)
+        if ending is None or ending.pending is None:
+            turn.close(self.history, self.records)
+        if self._unread and not turn.calls:
+            self.history.append(Message("user", (Text(self.feedback.unread(names_allowed(self))),)))
+            return None
+        if ending is None and turn.misfit is not None:
+            self._misfit(turn.misfit, told=bool(turn.calls))
+        return ending
 
     # ---- what a reply asks for
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
@@ -198,14 +198,12 @@ def send(provider: Provider, body: bytes, *, sleep: Sleep = time.sleep, **how: U
     return _attempt(attempts, lambda: provider.send(body, timeout=attempts.left), sleep)
 
 
-async def asend(provider: Provider, body: bytes, *, sleep: AsyncSleep = asyncio.sleep, **how: Unpack[How]) -> bytes:
+def asend(
+    provider: Provider, body: bytes, *, sleep: AsyncSleep = asyncio.sleep, **how: Unpack[How]
+) -> Coroutine[Any, Any, bytes]:
     """`send` for asyncio."""
     attempts = _Attempts(**how)
-
-    async def once() -> bytes:
-        return await provider.asend(body, timeout=attempts.left)
-
-    return await _aattempt(attempts, once, sleep)
+    return _aattempt(attempts, lambda: provider.asend(body, timeout=attempts.left), sleep)
 
 
 def ask(provider: Provider, body: bytes, *, sleep: Sleep = time.sleep, **how: Unpack[How]) -> Reply:
@@ -214,14 +212,16 @@ def ask(provider: Provider, body: bytes, *, sleep: Sleep = time.sleep, **how: Un
     return _attempt(attempts, lambda: provider.decode(provider.send(body, timeout=attempts.left)), sleep)
 
 
-async def aask(provider: Provider, body: bytes, *, sleep: AsyncSleep = asyncio.sleep, **how: Unpack[How]) -> Reply:
+def aask(
+    provider: Provider, body: bytes, *, sleep: AsyncSleep = asyncio.sleep, **how: Unpack[How]
+) -> Coroutine[Any, Any, Reply]:
     """`ask` for asyncio."""
     attempts = _Attempts(**how)
 
     async def once() -> Reply:
         return provider.decode(await provider.asend(body, timeout=attempts.left))
 
-    return await _aattempt(attempts, once, sleep)
+    return _aattempt(attempts, once, sleep)
 
 
 MANNERS_SECONDS = 0.25
