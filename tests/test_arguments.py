@@ -590,7 +590,7 @@ class TestStrictModes:
                 '{"ns": [], "by_name": [{"key": "a", "value": 1}, {"key": "a", "value": 2}]}',
                 '`by_name` has the key "a" more than once; send each key once.',
             ),
-            (restock, '{"stock": [{"key": "a", "value": "x"}]}', "`stock.a` must be a whole number; you sent"),
+            (restock, '{"stock": [{"key": "a", "value": "x"}]}', "`stock[0].value` must be a whole number; you sent"),
             (search, '{"query": null, "limit": null, "exact": 1}', "`exact` must be true or false; you sent 1."),
             (search, '{"query": "a", "limit": 3', NOT_JSON),
             (search, '{"query": "a", "limit": 1, "limit": 2, "exact": null}', "`limit` is given more than once"),
@@ -598,7 +598,7 @@ class TestStrictModes:
         ],
     )
     def test_refused(self, made: Any, text: str, said: str) -> None:
-        """Problems are told of the arguments as the function has them."""
+        """Problems are told of the arguments as the model has sent them."""
         assert said in refused(made.check(text, self.offered(made)))
 
 

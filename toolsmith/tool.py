@@ -326,7 +326,7 @@ class Tool(Generic[P, R]):
         """
         if offered is None or offered.exact:
             return self._door.check(text, None, feedback)
-        checked = self._door.check(text, offered.decode, feedback)
+        checked = self._door.check(text, offered.decode, feedback, offered)
         return checked.worded(offered.sent_names()) if checked.error or checked.notes else checked
 
     def invoke(self, values: Any, context: RunContext[Any] | None) -> Any:

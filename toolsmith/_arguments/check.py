@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol, cast
 
 from jiter import from_json
@@ -39,6 +39,14 @@ class Validator(Protocol):
     """What decides on arguments: pydantic's `SchemaValidator`, or `_rawschema.RawValidator`."""
 
     def validate_json(self, input: Any, /, *, strict: bool | None = None) -> Any: ...
+
+
+class Form(Protocol):
+    """The form in which a model sends arguments, where that is not the tool's own."""
+
+    def as_sent(self, problems: Sequence[Problem], sent: object) -> Sequence[Problem]: ...
+
+    def mended_as_sent(self, repairs: Sequence[Repair], sent: object) -> Sequence[Repair]: ...
 
 
 class Checked(NamedTuple):
@@ -85,13 +93,20 @@ class Door:
         self._layout: Layout | None = getattr(validator, "layout", None)
         self._numbers = number_places(schema)
 
-    def check(self, text: str | bytes, decode: Decode | None = None, feedback: Feedback = FEEDBACK) -> Checked:
+    def check(
+        self,
+        text: str | bytes,
+        decode: Decode | None = None,
+        feedback: Feedback = FEEDBACK,
+        form: Form | None = None,
+    ) -> Checked:
         """The values, or what is wrong. Never raises.
 
         Args:
             text: JSON as the model wrote it; nothing at all stands for no arguments.
             decode: None where the model sends JSON of the tool's own schema.
             feedback: the words.
+            form: that the model knows, in which it is told what is wrong; None for that of the tool's own schema.
         """
         layout = self._layout if decode is None else None
         values: Any = None
@@ -111,17 +126,22 @@ class Door:
                     return _tuple(Checked, (values, None, (), None, ""))
         except Exception as error:  # noqa: BLE001 - whatever it was, the careful reading finds it again and says what
             refused = error if layout is None else None  # with a layout, nobody has looked at the JSON yet
-        return self._carefully(text, decode, refused, feedback)
+        return self._carefully(text, decode, refused, feedback, form)
 
     def _carefully(
-        self, text: str | bytes, decode: Decode | None, refused: Exception | None, feedback: Feedback
+        self,
+        text: str | bytes,
+        decode: Decode | None,
+        refused: Exception | None,
+        feedback: Feedback,
+        form: Form | None,
     ) -> Checked:
         name = self.tool_name
         try:
             parsed = parse(text)
             if isinstance(parsed, Broken):
                 return Checked(error=feedback.broken_json(name, parsed))
-            return _Reading(self, feedback).result(parsed, decode, refused)
+            return _Reading(self, feedback, form).result(parsed, decode, refused)
         except RecursionError:
             return Checked(error=feedback.broken_json(name, Broken("depth", size=MAX_DEPTH)))
         except Exception as error:
@@ -134,7 +154,9 @@ class Door:
 class _Reading:
     """The careful reading, for a text that did not go straight through."""
 
-    def __init__(self, door: Door, feedback: Feedback) -> None:
+    def __init__(self, door: Door, feedback: Feedback, form: Form | None) -> None:
+        self._form = form
+        self._sent: object = None
         self._repairs: list[Repair] = []
         self._tool_name = door.tool_name
         self._validator = door.validator
@@ -151,7 +173,7 @@ class _Reading:
             refused: what the validator said of the text as it was.
         """
         inner = self._unwrapped(parsed)
-        value = inner.value
+        value = self._sent = inner.value
         if decode is not None and isinstance(value, dict):
             from toolsmith._dialects.decoders import DialectError
 
@@ -192,7 +214,10 @@ class _Reading:
             values = self._validator.validate_json(written(value, exact=parsed.exact), strict=True)
         except REFUSALS as error:
             return error
-        return Checked(values, notes=self._feedback.repaired(self._repairs))
+        repairs = self._repairs
+        if self._form is not None and repairs:
+            repairs = self._form.mended_as_sent(repairs, self._sent)
+        return Checked(values, notes=self._feedback.repaired(repairs))
 
     def _wrong(self, found: Findings, value: Any, error: Exception | None, parsed: Parsed) -> Checked:
         told = refusals(error, value, unless=bool(found.problems)) if error is not None else ()
@@ -204,4 +229,5 @@ class _Reading:
         if not problems:
             problems.append(Problem((), "mismatch", ABSENT, self._shapes.root, self._shapes.root))
         more = len(problems) >= MAX_PROBLEMS or not found.complete
-        return Checked(error=self._feedback.bad_arguments(self._tool_name, problems, more=more))
+        told = problems if self._form is None else self._form.as_sent(problems, self._sent)
+        return Checked(error=self._feedback.bad_arguments(self._tool_name, told, more=more))

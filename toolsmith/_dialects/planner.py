@@ -18,6 +18,7 @@ from toolsmith.errors import DefinitionError
 from toolsmith.messages import ToolSpec
 
 if TYPE_CHECKING:
+    from toolsmith._arguments.problems import Problem, Repair
     from toolsmith.dialects import Dialect, Encoded
 
 _KEPT = 8192  # encoded schemas; a program has as many tools as it has functions, twice
@@ -92,6 +93,20 @@ class Offered:
         """
         decoder = self.encoded.decoder if self.encoded else None
         return arguments if decoder is None else decoder.decode(arguments, "")
+
+    def as_sent(self, problems: Sequence[Problem], sent: object) -> Sequence[Problem]:
+        """Problems of decoded arguments, as problems of what the model `sent`."""
+        from toolsmith._dialects.sent_form import as_sent
+
+        decoder = self.encoded.decoder if self.encoded else None
+        return problems if decoder is None else as_sent(problems, self.schema, decoder, sent)
+
+    def mended_as_sent(self, repairs: Sequence[Repair], sent: object) -> Sequence[Repair]:
+        """The same of what was mended."""
+        from toolsmith._dialects.sent_form import mended_as_sent
+
+        decoder = self.encoded.decoder if self.encoded else None
+        return repairs if decoder is None else mended_as_sent(repairs, self.schema, decoder, sent)
 
     def sent_names(self) -> Mapping[str, str]:
         """The arguments that the model knows by another name than the tool; most often none."""

@@ -15,7 +15,7 @@ from toolsmith._simulate.baseline import NoBaseline, baseline
 from toolsmith._simulate.grade import Fault, faults
 from toolsmith._simulate.mistakes import MISTAKES, Mistake
 from toolsmith._simulate.places import Case, Slip
-from toolsmith._simulate.strict_form import in_strict_form
+from toolsmith._simulate.strict_form import in_strict_form, place_in_strict_form
 from toolsmith.errors import ConfigError
 from toolsmith.messages import ToolResult
 from toolsmith.registry import ToolRegistry
@@ -239,7 +239,7 @@ class _Trial:
 
     def _answer(self, mistake: Mistake, slip: Slip) -> Answer:
         name = self.tool.name
-        slip = self._in_sent_names(slip)
+        slip = self._in_sent_form(self._in_sent_names(slip))
         sent = slip.text if slip.value is None else self._write(slip.value)
         if slip.tool:
             return self._told(mistake, slip, sent, self._feedback.unknown_tool(slip.tool, self._tools))
@@ -262,6 +262,15 @@ class _Trial:
             return slip
         path = slip.path and tuple(self._names.get(p, p) if isinstance(p, str) else p for p in slip.path)
         return replace(slip, path=path, wants=tuple(in_sent_names(w, self._names) for w in slip.wants))
+
+    def _in_sent_form(self, slip: Slip) -> Slip:
+        """The same, where the model knows another form: a tuple is an object there, a mapping a list."""
+        if self._offered is None or not self._offered.strict or slip.value is None or slip.path is None:
+            return slip
+        value = with_sent_names(dict(slip.value), self._names)
+        path = place_in_strict_form(slip.path, value, self._offered.schema)
+        either = ("list", "object") if {"a list", "list", "object"} & {*slip.wants} else ()
+        return replace(slip, path=path, wants=(*slip.wants, *either))
 
     def _told(self, mistake: Mistake, slip: Slip, sent: str, text: str) -> Answer:
         name = self.tool.name

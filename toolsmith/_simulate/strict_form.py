@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 _PAIR = {"key", "value"}
@@ -25,6 +25,11 @@ def in_strict_form(value: object, schema: Mapping[str, Any], *, fill: bool) -> o
             otherwise leave them out (Claude).
     """
     return _Writer(schema, fill=fill).write(value, schema)
+
+
+def place_in_strict_form(path: Sequence[str | int], value: object, schema: Mapping[str, Any]) -> tuple[str | int, ...]:
+    """Where a place of a plain value stands once that is `in_strict_form`."""
+    return _Writer(schema, fill=False).place(path, value, schema)
 
 
 class _Writer:
@@ -54,6 +59,40 @@ class _Writer:
             if isinstance(value, (list, tuple, set, frozenset)):
                 return [self.write(member, items) for member in cast("Iterable[object]", value)]
         return cast("object", value)
+
+    def place(self, path: Sequence[str | int], value: object, schema: Mapping[str, Any]) -> tuple[str | int, ...]:
+        """Where `write` puts what stands at a place; as it is, where the schema has no form for it."""
+        schema = self._resolved(schema)
+        if not path:
+            return ()
+        branches = schema.get("anyOf")
+        if isinstance(branches, list):
+            solid = [self._resolved(one) for one in cast("list[Mapping[str, Any]]", branches)]
+            fitting = (one for one in solid if self._admits(self.write(value, one), one))
+            schema = next(fitting, cast("Mapping[str, Any]", {}))
+        part, rest = path[0], path[1:]
+        properties = cast("dict[str, Mapping[str, Any]]", schema.get("properties") or {})
+        items = cast("Mapping[str, Any]", schema.get("items") or {})
+        if isinstance(value, dict):
+            members = cast("dict[str, object]", value)
+            if self._is_wrapper(schema) and not self._admits(members, schema):
+                return (_WRAPPED, *self.place(path, members, properties[_WRAPPED]))
+            if isinstance(part, str) and part in members and items and self._is_pair(items):
+                below = self._resolved(items)["properties"]["value"]
+                return ([*members].index(part), "value", *self.place(rest, members[part], below))
+            if isinstance(part, str) and part in properties:
+                return (part, *self.place(rest, members.get(part), properties[part]))
+        if isinstance(value, list) and isinstance(part, int) and part < len(cast("list[object]", value)):
+            held = cast("list[object]", value)[part]
+            named = f"{_ITEM}{part + 1}"
+            if self._is_tuple(schema) and named in properties:
+                return (named, *self.place(rest, held, properties[named]))
+            if self._is_tuple(schema) and _REST in properties:
+                behind = part - len(properties) + 1
+                return (_REST, behind, *self.place(rest, held, self._resolved(properties[_REST]).get("items") or {}))
+            if items:
+                return (part, *self.place(rest, held, items))
+        return tuple(path)
 
     def _object(self, value: dict[str, object], schema: Mapping[str, Any]) -> object:
         properties = cast("dict[str, Mapping[str, Any]]", schema["properties"])

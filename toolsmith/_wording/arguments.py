@@ -6,6 +6,7 @@ The half of `_feedback.Feedback` that speaks of arguments. All texts are bounded
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
@@ -24,6 +25,7 @@ _NAMES: Final = 10
 _DEEP: Final = 3
 _NOTES: Final = 5
 _PLAIN: Final = frozenset({"a string", "a whole number", "a number", "a list"})
+_NUMBERED: Final = re.compile(r"item_\d+|rest")
 _ANYTHING: Final = "any JSON value"
 
 # The formats that pydantic and common schemas use, each with an example that the validators accept.
@@ -199,6 +201,11 @@ class Wording:
         if each in _PLAIN:
             least, most = facts.get("minItems"), facts.get("maxItems")
             return f"a list of {self._extent(least, most, each[2:]) or each[2:] + 's'}"
+        members = dict_of(_facts(shapes, cast("Schema", items)).get("properties") if _is_node(items) else None)
+        if set(members) == {"key", "value"} and depth < _DEEP:  # what a strict mode makes of a mapping
+            value = self.expected(shapes, members["value"], depth + 1)
+            said = "" if value == _ANYTHING else f", each value {value}"
+            return f"a list of {f'{size}, each an object' if size else 'objects'} with `key` and `value`{said}"
         words = f"a list of {size}" if size else "a list"
         if each == _ANYTHING:
             return words
@@ -212,6 +219,10 @@ class Wording:
                 return f"an object whose values are each {self.expected(shapes, cast('Schema', members), depth + 1)}"
             return "an empty object" if members is False else "an object"
         required = [n for n in list_of(facts.get("required")) if n in named]
+        if depth < _DEEP and len(required) == len(named) <= 6 and all(map(_NUMBERED.fullmatch, named)):
+            # What a strict mode makes of a tuple: the names alone say nothing.
+            each = [f"`{n}` ({self.expected(shapes, part, depth + 1)})" for n, part in named.items()]
+            return f"an object with {self.joined(each)}"
         optional = [n for n in named if n not in required]
         words = f"an object with {self.names(required)}" if required else "an object"
         if optional:
@@ -224,6 +235,7 @@ class Wording:
 
     def problem(self, tool: str, problem: Problem, shapes: Shapes) -> str:
         """One thing that is wrong with the arguments, in one or two sentences."""
+        shapes = shapes if problem.root is shapes.root else Shapes(problem.root)  # a strict mode's
         where, sent = self.place(problem.path), self.sent(problem.sent) if problem.sent is not ABSENT else ""
         accepted = self.expected(shapes, problem.expected)
         match problem.kind:
