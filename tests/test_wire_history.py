@@ -68,7 +68,7 @@ def test_another_provider_takes_over(wire: Wire, other: Api) -> None:
 @pytest.mark.parametrize("other", APIS)
 def test_another_provider_takes_over_after_every_ending(wire: Wire, other: Api) -> None:
     """A refusal, an empty answer and an answer that was cut are histories too."""
-    if wire.door == "socket" or wire.driver != "sync":
+    if wire.driver != "sync":
         return
     for ending in (refuse("No."), turn(), turn(say("Hal"), stop="length"), turn(stop="length"), turn(stop="filter")):
         here, there = wire.model(ending, say("home")), wire.model(say("ok"))
