@@ -129,6 +129,17 @@ def test_optional_dates_and_decimals_are_got_wrong_too(annotation: Any, mistake:
     assert mistake in {a.mistake for a in found.answers if a.outcome == "told"}
 
 
+def test_a_number_or_a_word_is_one_of_either() -> None:
+    """A number that is none of the listed ones is told the numbers; the words beside them need not be in that text."""
+
+    def f(x: Literal[1, 9] | Literal["all"]) -> None:
+        raise simulated_tools.Called
+
+    found = simulate(Tool(f, description="Do it."))
+    assert found.ok, found
+    assert "out-of-range" in {a.mistake for a in found.answers}
+
+
 @pytest.mark.filterwarnings("ignore::toolsmith.DefinitionWarning")
 def test_every_text_of_the_conformance_functions_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever those 263 cases make a tool of: valid arguments can be made of each, and all texts pass."""

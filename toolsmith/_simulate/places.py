@@ -176,11 +176,12 @@ class Case:
 
     def accepted(self, place: Place) -> tuple[str, ...]:
         """Words of which the answer must have one, to say what a place accepts; () where that is anything."""
-        if place.closed:
+        if place.closed and place.types <= {"string", "null"}:
             return tuple(shown(c) for c in place.closed)
         if place.types == ALL_TYPES:
             return ()
-        words = [f"{lead} {shown(v)}" for v in self._listed(place.node) for lead in ("must be", "one of", "or")]
+        words = [shown(c) for c in place.closed or ()]
+        words += [f"{lead} {shown(v)}" for v in self._listed(place.node) for lead in ("must be", "one of", "or")]
         for kind in place.types:
             match kind:
                 case "string":
