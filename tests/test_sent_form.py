@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal, TypeAlias
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, TypeAlias, cast
 
 import pytest
+from generated_functions import Function, functions
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pydantic import AfterValidator, BaseModel, Field
 
-from toolsmith import Tool, tool
+from toolsmith import DefinitionError, Tool, tool
+from toolsmith._arguments.problems import Path
+from toolsmith._dialects.sent_names import with_sent_names
+from toolsmith._feedback import FEEDBACK
+from toolsmith._simulate.strict_form import in_strict_form
 from toolsmith.dialects import CLAUDE, LOCAL, OPENAI, Offered, Service, plan
 from toolsmith.testing import simulate
 
@@ -152,3 +160,40 @@ def test_every_mistake_that_models_make_is_told_so(one: Tool[..., Any], provider
     found = simulate(one, provider=provider, strict=True)
     assert found.answers
     assert [(a.mistake, a.sent, a.text) for a in found.answers if a.faults] == []
+
+
+def _leaves(value: Any, path: Path = ()) -> Iterator[Path]:
+    """Where the texts, numbers and nulls stand that are no keys of a mapping."""
+    if isinstance(value, dict):
+        for name, inner in cast("dict[str, Any]", value).items():
+            yield from _leaves(inner, (*path, name))
+    elif isinstance(value, list):
+        for number, inner in enumerate(cast("list[Any]", value)):
+            yield from _leaves(inner, (*path, number))
+    elif path and path[-1] != "key":
+        yield path
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(functions(), st.sampled_from(SERVICES), st.integers(0, 99))
+def test_what_is_told_leads_to_where_it_was_sent(function: Function, service: Service, which: int) -> None:
+    """Law: of one wrong value anywhere in the strict form, the text names its place, or one around it."""
+    made = Tool(function.call, name="probe", description="A probe.")
+    try:
+        (offered,) = plan([(made.spec, True)], service)
+    except DefinitionError:
+        return  # no strict form
+    sent: Any = with_sent_names(function.sent, offered.sent_names())
+    sent = in_strict_form(sent, offered.schema, fill=service is not CLAUDE)
+    places = [*_leaves(sent)]
+    if not places or made.check(json.dumps(sent), offered).error is not None:
+        return
+    path = places[which % len(places)]
+    owner = sent = json.loads(json.dumps(sent))
+    for part in path[:-1]:
+        owner = owner[part]
+    owner[path[-1]] = {"no": [{"such": None}]}
+    error = made.check(json.dumps(sent), offered).error
+    if error is not None:  # it may take anything
+        around = [FEEDBACK.place(path[:length])[:-1] for length in range(1, len(path) + 1)]
+        assert any(place in error for place in around), (path, error)
