@@ -36,7 +36,7 @@ def told(annotation: Any, sent: str) -> str:
         ),
         (Price, '"1000.01"', "`x` must be a decimal number such as 12.50, of at most"),
         (Price, '"-1"', '`x` must be a decimal number such as 12.50, greater than 0; you sent "-1".'),
-        (Price, "0", "`x` must be a number of at most 1000 and greater than 0; you sent 0."),
+        (Price, "0", "`x` must be a decimal number such as 12.50, of at most 1000 and greater than 0; you sent 0."),
         (
             Price,
             "null",

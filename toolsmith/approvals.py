@@ -48,7 +48,8 @@ class PendingCall:
     Attributes:
         id: to name it by in `resume`.
         name: the tool's.
-        arguments: by the tool's parameters, as plain JSON data.
+        arguments: by the tool's parameters, as plain JSON data. A number with more digits than a float keeps is a float
+            that prints as it was written.
         reason: why it waits, where the tool does not always ask; "" elsewhere.
         untrusted: the parts of the arguments that others have written (see `Agent(untrusted=...)`).
     """
@@ -141,10 +142,12 @@ class Pending:
 
     def dump(self) -> str:
         """As JSON text, for `load`."""
-        return json.dumps(
+        from toolsmith._arguments.jsontext import written
+
+        calls = written([asdict(c) for c in self.calls], exact=True).decode()
+        kept = json.dumps(
             {
                 "toolsmith_pending": VERSION,
-                "calls": [asdict(c) for c in self.calls],
                 "history": dump_messages(self.messages),
                 "answered": {str(i): _dumped(a) for i, a in self.answered.items()},
                 "usage": asdict(self.usage),
@@ -157,6 +160,7 @@ class Pending:
                 "pages": self.pages,
             }
         )
+        return f'{{"calls": {calls}, {kept[1:]}'
 
     @classmethod
     def load(cls, text: str | bytes) -> Pending:
@@ -165,8 +169,10 @@ class Pending:
         Raises:
             HistoryError: this is no such JSON, or of another version.
         """
+        from toolsmith._arguments.jsontext import number
+
         try:
-            data: dict[str, Any] = json.loads(text)
+            data: dict[str, Any] = json.loads(text, parse_float=number)
             if data["toolsmith_pending"] != VERSION:
                 raise HistoryError(f"This has version {data['toolsmith_pending']!r}; this toolsmith reads {VERSION}.")
             return cls(

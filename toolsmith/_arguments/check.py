@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 from jiter import from_json
 from pydantic_core import ValidationError, to_json
 
+from toolsmith._arguments.digits import has_decimals, may_be_cut, spelled_out
 from toolsmith._arguments.jsontext import MAX_BYTES, MAX_DEPTH, Parsed, parse, written
 from toolsmith._arguments.overflow import infinite, number_places, overflows
 from toolsmith._arguments.problems import ABSENT, Broken, Findings, Problem, Repair
@@ -92,6 +93,8 @@ class Door:
         self._validate = validator.validate_json
         self._layout: Layout | None = getattr(validator, "layout", None)
         self._numbers = number_places(schema)
+        # What a validator explains itself judges JSON data, and gives it as it is.
+        self.decimals = self._numbers != () and not hasattr(type(validator), "explained") and has_decimals(schema)
 
     def check(
         self,
@@ -113,7 +116,7 @@ class Door:
         refused: Exception | None = None
         try:
             data = text.encode() if isinstance(text, str) else text
-            if len(data) <= MAX_BYTES:
+            if len(data) <= MAX_BYTES and not (self.decimals and may_be_cut(data)):
                 if layout is not None:
                     values = self._validate(data)
                     if names_in(values, layout) == data.count(b":"):
@@ -162,6 +165,7 @@ class _Reading:
         self._validator = door.validator
         self._shapes = Shapes(door.schema)
         self._coerce = door.coerce
+        self._decimals = door.decimals
         self._feedback = feedback
 
     def result(self, parsed: Parsed, decode: Decode | None, refused: Exception | None) -> Checked:
@@ -210,8 +214,9 @@ class _Reading:
         """What the validator says; None where it is not asked, as a number in the value is infinite."""
         if parsed.infinite and infinite(value, self._shapes) is not None:
             return None
+        sent = spelled_out(value, self._shapes) if parsed.exact and self._decimals else value
         try:
-            values = self._validator.validate_json(written(value, exact=parsed.exact), strict=True)
+            values = self._validator.validate_json(written(sent, exact=parsed.exact), strict=True)
         except REFUSALS as error:
             return error
         repairs = self._repairs

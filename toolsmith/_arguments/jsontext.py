@@ -47,6 +47,12 @@ class Exact(float):
         number.text = text
         return number
 
+    def __repr__(self) -> str:
+        return self.text
+
+    def __getnewargs__(self) -> tuple[str]:  # pyright: ignore[reportIncompatibleMethodOverride] - to copy and pickle it
+        return (self.text,)
+
     def is_integer(self) -> bool:
         """Whether the number is whole as it was written, not as it was rounded."""
         exact = Decimal(self.text)
@@ -101,12 +107,9 @@ class _Numbers:
         """Parsed JSON with a plain float wherever that says all that was written, else an `Exact`."""
         match value:
             case LosslessFloat():
-                plain = float(value)
-                if not isfinite(plain):
-                    self.infinite = True
-                elif not _says_all(plain, text := bytes(value).decode()):
-                    self.exact = True
-                    return Exact(text)
+                plain = number(bytes(value).decode())
+                self.infinite |= not isfinite(plain)
+                self.exact |= isinstance(plain, Exact)
                 return plain
             case int():
                 self.infinite |= value.bit_length() > 1023
@@ -124,6 +127,12 @@ def _says_all(number: float, text: str) -> bool:
         return Decimal(repr(number)) == Decimal(text)
     except ArithmeticError:
         return True  # an exponent of so many digits that it is as good as zero
+
+
+def number(text: str) -> float:
+    """A number of JSON text that is not whole: an `Exact` one where a float keeps less of it."""
+    plain = float(text)
+    return plain if not isfinite(plain) or _says_all(plain, text) else Exact(text)
 
 
 def parse(text: str | bytes) -> Parsed | Broken:

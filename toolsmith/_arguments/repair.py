@@ -17,6 +17,7 @@ from toolsmith._arguments.problems import ABSENT, Broken, Findings, Kind, Path, 
 from toolsmith._arguments.shapes import (
     JsonType,
     Shapes,
+    as_decimal,
     closed_set,
     dict_of,
     json_equal,
@@ -288,7 +289,7 @@ class Reader:
                 return value
             usable = list(told)
         if len(usable) == 1:
-            return self.read(usable[0], value, path)
+            return self.read(as_decimal(usable[0], known), value, path)
         trials = [self._trial(b, value, path) for b in usable]
         good = [t for t in trials if not t[1].problems and t[1].complete]
         if good:

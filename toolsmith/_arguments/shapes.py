@@ -90,6 +90,13 @@ def number_of(value: object) -> int | float | None:
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
+def as_decimal(branch: Schema, branches: Sequence[Schema]) -> Schema:
+    """One of several alternatives, with the name of its type where it is the number of a `Decimal`."""
+    if dict_of(branch).get("type") != "number" or all(dict_of(b).get("format") != "decimal" for b in branches):
+        return branch
+    return {**dict_of(branch), "format": "decimal"}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
     """What a reading asks of a node for each value that stands there.

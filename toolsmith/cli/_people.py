@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, TextIO, assert_never, cast, get_args
 
+from toolsmith._arguments.jsontext import Exact, number
 from toolsmith.cli import _exits
 from toolsmith.cli._view import Mask, jsonable, type_name
 from toolsmith.errors import ToolError
@@ -308,14 +309,28 @@ class PeopleView:
 def _arguments(text: str) -> str:
     """A call's arguments as a Python call would write them; the text itself where it is no JSON object."""
     try:
-        values = json.loads(text)
+        values = json.loads(text, parse_float=number)
     except ValueError:
         values = None
     return _call(cast("dict[str, Any]", values)) if isinstance(values, dict) else " ".join(text.split())
 
 
 def _call(arguments: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={_plain(value, quoted=True)}" for name, value in arguments.items())
+    return ", ".join(f"{name}={_argument(value)}" for name, value in arguments.items())
+
+
+def _argument(value: object) -> str:
+    """JSON data as JSON, its numbers with all their digits: a person may be asked about an amount."""
+    match value:
+        case Exact():
+            return value.text
+        case dict():
+            members = cast("dict[str, object]", value).items()
+            return "{" + ", ".join(f"{_plain(k, quoted=True)}: {_argument(v)}" for k, v in members) + "}"
+        case list():
+            return "[" + ", ".join(map(_argument, cast("list[object]", value))) + "]"
+        case _:
+            return _plain(value, quoted=True)
 
 
 def _written(output: Any) -> str:

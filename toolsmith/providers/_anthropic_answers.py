@@ -70,15 +70,16 @@ def read_message(provider: str, body: bytes) -> Reply:
         raise refusal(provider, message)
     if not isinstance(message.get("content"), list):
         raise bad_response(provider, body)
-    return _reply(message, {})
+    return _reply(message, {}, body)
 
 
-def _reply(message: Mapping[str, Any], written: Mapping[int, str]) -> Reply:
+def _reply(message: Mapping[str, Any], written: Mapping[int, str], body: bytes = b"") -> Reply:
     """A whole message.
 
     Args:
         message: as the API sends it at once.
         written: by position of its block, a call's arguments as the model wrote them; known from a stream only.
+        body: the message as JSON text, where it came at once.
     """
     ids = CallIds(message.get("id"))
     parts: list[Part] = []
@@ -88,7 +89,7 @@ def _reply(message: Mapping[str, Any], written: Mapping[int, str]) -> Reply:
         kind = txt(block.get("type"))
         if kind == "tool_use":
             label = wire_id(ids.take(block.get("id")))
-            text = written.get(position) or arguments_text(block.get("input"))
+            text = written.get(position) or _input_text(block.get("input"), position, body)
             parts.append(ToolCall(label, txt(block.get("name")), text))
             block = {**block, "id": label, "name": wire_name(txt(block.get("name")))}
         elif kind == "text":
@@ -115,6 +116,22 @@ def _reply(message: Mapping[str, Any], written: Mapping[int, str]) -> Reply:
         txt(message.get("model")),
         txt(message.get("id")),
     )
+
+
+_KEPT = frozenset({str, int, bool, type(None)})
+"""Types of values of which nothing is lost when JSON is read."""
+
+
+def _input_text(value: Any, position: int, body: bytes) -> str:
+    """A call's arguments as JSON text, with all digits of their numbers, of which a float may have kept less."""
+    if body and value.__class__ is dict and not _KEPT.issuperset(map(type, value.values())):
+        from toolsmith._arguments.digits import may_be_cut
+        from toolsmith._arguments.jsontext import Parsed, parse, written
+
+        read = parse(body) if may_be_cut(body) else None
+        if isinstance(read, Parsed) and read.exact:
+            return written(read.value["content"][position]["input"], exact=True).decode()
+    return arguments_text(value)
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
