@@ -71,11 +71,8 @@ class Scope:
         self.locals: dict[str, Any] = {}
         self._classes = _owners(function, call)
         self._place: str = getattr(function, "__qualname__", "")
-        around: dict[str, FrameType] = {}
         for frame in reversed(self._running):
             self.locals.update(_enclosing(function, frame))
-            if self._place.startswith(f"{frame.f_code.co_qualname}.<locals>."):
-                around[frame.f_code.co_qualname] = frame
         for owner in reversed(self._classes):
             self.locals.update((name, held) for name, held in vars(owner).items() if _defined_in(owner, name, held))
         self.locals.update((p.__name__, p) for p in getattr(function, "__type_params__", ()))
@@ -83,6 +80,7 @@ class Scope:
         self.locals.update(cells)
         if self._classes:
             self.locals.setdefault(self._classes[0].__name__, self._classes[0])
+        around = self._around() if "<locals>" in self._place else {}
         self.at_hand = AtHand(
             place=self._place,
             globals=self.globals,
@@ -91,6 +89,11 @@ class Scope:
             cells=cells,
             names=self.locals,
         )
+
+    def _around(self) -> dict[str, FrameType]:
+        """The running functions that this one is defined in, by their qualified names; of two runs the innermost."""
+        found = ((frame.f_code.co_qualname, frame) for frame in reversed(self._running))
+        return {name: frame for name, frame in found if self._place.startswith(f"{name}.<locals>.")}
 
     def resolve(self, annotation: Any) -> Any:
         """The type that an annotation stands for.
