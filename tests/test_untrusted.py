@@ -892,7 +892,7 @@ def test_results_that_waited_are_fenced_when_the_run_goes_on() -> None:
     assert waiting.pending is not None
     result = agent.resume_sync(Pending.load(waiting.pending.dump()), approve=True)
     texts = [p.text for m in result.messages for p in m.parts if isinstance(p, ToolOutput)]
-    assert [[p.source for p in pieces(t) if p.source] for t in texts] == [["fetch_page"], [], []]
+    assert [[p.source for p in pieces(t) if p.source] for t in texts] == [["fetch_page"], [], ["fetch_page"]]
     assert world.done == []
 
 

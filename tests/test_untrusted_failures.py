@@ -168,6 +168,28 @@ def test_a_remark_stands_behind_the_fence_of_a_failure() -> None:
     assert all(_PAGE_SAYS not in text for text in _outside(last))
 
 
+def test_a_refusal_that_quotes_others_fences_the_quote() -> None:
+    """`Agent(untrusted="deny")` tells which text it was; programs read it without fences."""
+
+    @tool(untrusted=True)
+    def fetch(url: str) -> str:
+        """Fetch."""
+        return _PAGE_SAYS
+
+    steps = [call("fetch", url="x"), call("send_mail", to="collector@mail-relay.example"), say("ok")]
+    agent = Agent(ScriptedModel(steps).provider("openai"), tools=[fetch, send_mail], untrusted="deny")
+    result = agent.run_sync("Go.")
+    told = _outputs(result)[1]
+    assert told.is_error
+    assert "collector@" not in "".join(_outside(told.text))
+    (quoted,) = (piece for piece in pieces(told.text) if piece.source is not None)
+    assert (quoted.text, quoted.source) == ("collector@mail-relay.example", "fetch")
+    error = result.tool_calls[1].result.error
+    assert error is not None
+    assert "“collector@mail-relay.example”" in error
+    assert "<untrusted" not in error
+
+
 def test_failures_of_the_web_tools_are_our_own_words() -> None:
     """Their texts are ours but for what an engine says of a query, which is fenced."""
     assert own_words.empty_query().untrusted is False

@@ -13,6 +13,7 @@ from toolsmith._dataclass import dataclass
 from toolsmith._run.budget import Around
 from toolsmith._run.steps import Take
 from toolsmith._run.watch import reason
+from toolsmith._untrusted.fences import mark_for
 from toolsmith.events import ArgumentsRepaired, ToolCallReady, ToolProgress, UntrustedFlow
 from toolsmith.messages import ToolCall, ToolResult
 from toolsmith.tool import RunContext
@@ -225,7 +226,8 @@ def watched(
         if spans and writes and talk.emit is not None:
             talk.emit(UntrustedFlow(job.call, spans, policy))
         if spans and writes and policy == "deny":
-            turn.refuse(job.index, talk.feedback.untrusted_denied(job.tool.name, spans))
+            say, mark = talk.feedback.untrusted_denied, mark_for("".join(span.text for span in spans))
+            turn.refuse(job.index, say(job.tool.name, spans), fenced=say(job.tool.name, spans, mark))
             continue
         left.append(job)
         if spans:

@@ -112,13 +112,14 @@ class Turn:
         """Have a call's answer, when it comes, followed by a sentence."""
         self.remarks.setdefault(index, []).append(text)
 
-    def refuse(self, index: int, text: str, *, ran: bool = False, counts: bool = True) -> None:
+    def refuse(self, index: int, text: str, *, ran: bool = False, counts: bool = True, fenced: str = "") -> None:
         """Answer a call with a failure.
 
         Args:
+            fenced: the same as the model reads it, if others have written a part of it.
             counts: the failure is the call's own; the same call would fail again.
         """
-        self.note(index, Settled(ToolResult(False, error=text)), 0.0, ran=ran, counts=counts)
+        self.note(index, Settled(ToolResult(False, error=text), fenced=fenced), 0.0, ran=ran, counts=counts)
 
     def refuse_open(self, text: Callable[[str], str]) -> None:
         """Answer all calls that have not ended, by the tool's name."""
@@ -138,12 +139,12 @@ class Turn:
         settled = settle(job, outcome, self.feedback, visible=self.visible, expose=self.expose)
         if isinstance(settled.exception, ToolError) and settled.exception.use:
             _look_for_remedy(job.tool, settled.exception.use, self.tools)
-        if settled.fenced:
-            self._fenced[job.index] = settled.result.error or "", settled.fenced
         self.note(job.index, settled, outcome.seconds, ran=True)
 
     def note(self, index: int, settled: Settled, seconds: float, *, ran: bool, counts: bool = True) -> None:
         """Take how a call ended; it is answered now, or when the earlier ones have ended that bear on it."""
+        if settled.fenced:
+            self._fenced[index] = settled.result.error or "", settled.fenced
         landed = self._landed[index] = _Landed(settled, seconds, ran, counts)
         if index not in self._suspects:
             self._answer(index, landed)
@@ -188,7 +189,8 @@ class Turn:
         """What makes a call the same as another."""
         if index not in self._keys:
             call = self.calls[index]
-            self._keys[index] = key_of(call.name, call.arguments)
+            tool = self.tool(call.name)
+            self._keys[index] = key_of(call.name, call.arguments, None if tool is None else tool.spec.schema)
         return self._keys[index]
 
     def _repeatable(self, index: int) -> bool:
