@@ -654,3 +654,70 @@ def test_only_tools_that_may_be_called_are_suggested() -> None:
     """A misspelt name must not lead the model to a tool that this turn refuses."""
     result = run([look, start_service], call("start_servic"), allowed_tools=["look"])
     assert texts(result) == [FEEDBACK.unknown_tool("start_servic", ["look"])]
+
+
+@dataclass
+class Where:
+    """A place."""
+
+    city: str
+    floor: int = 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ('{"name":"a","limit":null,"near":null,"where":null}', '{"name":"a"}'),
+        ('{"name":"a","limit":null}', '{"near":null,"name":"a"}'),
+        ('{"name":"a","where":{"city":"b","floor":null}}', '{"name":"a","where":{"city":"b"}}'),
+    ],
+)
+def test_null_and_left_out_are_one(one: str, other: str) -> None:
+    """An optional argument that is sent as null, as strict mode has it, is one that is left out: a loop that sends now
+    the one and now the other is a loop.
+    """
+
+    @tool(strict=True)
+    def find(name: str, limit: int = 5, near: str | None = None, where: Where | None = None) -> list[str]:
+        """Find."""
+        return []
+
+    result = run([find], raw_call("find", one), raw_call("find", other), raw_call("find", one))
+    assert ran(result) == [True, True, False]
+
+
+def test_null_as_the_default_is_no_other_call() -> None:
+    """Without strict mode too."""
+
+    @tool(strict=False)
+    def find(name: str, near: str | None = None) -> list[str]:
+        """Find."""
+        return []
+
+    null, absent = raw_call("find", '{"name":"a","near":null}'), raw_call("find", '{"name":"a"}')
+    assert ran(run([find], null, absent, null)) == [True, True, False]
+
+
+def test_a_null_that_is_refused_is_another_call() -> None:
+    """Without strict mode null stands for nothing: each of the two ends in its own way, and is stopped for that."""
+
+    @tool(strict=False)
+    def find(name: str, limit: int = 5) -> list[str]:
+        """Find."""
+        return []
+
+    null, absent = raw_call("find", '{"name":"a","limit":null}'), raw_call("find", '{"name":"a"}')
+    result = run([find], null, absent, null, absent, null, absent)
+    assert result.repeats.by_tool == {"find": 4}
+
+
+def test_a_null_that_means_something_is_another_call() -> None:
+    """Where null is a value other than the default, it says something else."""
+
+    @tool(strict=False)
+    def find(name: str, limit: int | None = 5) -> list[str]:
+        """Find."""
+        return []
+
+    null, absent = raw_call("find", '{"name":"a","limit":null}'), raw_call("find", '{"name":"a"}')
+    assert ran(run([find], null, absent, null, absent)) == [True] * 4

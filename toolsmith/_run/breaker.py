@@ -1,10 +1,11 @@
 """Breaks loops: remembers calls that fail, or find nothing, again and again in the same way. Pure; it does no I/O.
 
 The same call is the same tool with arguments that are equal as JSON: the order of names, spaces, the spelling of a
-number or a character make no difference. Two such calls in a row with the same failure are enough: a third would most
-likely end the same way and is not to be run. Other calls in between do not matter, so that A-B-A-B is seen too, unless
-one of them may have changed something: the success of another tool that is not `read_only`, or of the same tool with
-other arguments and something to show for it. Then all counts begin anew.
+number or a character make no difference, nor whether an optional argument is left out or sent as the null that stands
+for that. Two such calls in a row with the same failure are enough: a third would most likely end the same way and is
+not to be run. Other calls in between do not matter, so that A-B-A-B is seen too, unless one of them may have changed
+something: the success of another tool that is not `read_only`, or of the same tool with other arguments and something
+to show for it. Then all counts begin anew.
 """
 
 from __future__ import annotations
@@ -15,12 +16,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from decimal import Decimal
 from hashlib import blake2b
-from typing import Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from jiter import from_json
 
 from toolsmith._arguments.jsontext import Exact, Parsed, parse
+from toolsmith._arguments.problems import Schema
+from toolsmith._arguments.shapes import Shapes, dict_of, list_of
 from toolsmith._dataclass import dataclass
+
+if TYPE_CHECKING:
+    from toolsmith.dialects import Offered
 
 MOST: Final = 2
 """How often in a row the same call may end in the same way before it is not run any more."""
@@ -46,15 +52,19 @@ class Key(NamedTuple):
     arguments: str
 
 
-def key_of(tool: str, arguments: str) -> Key:
+def key_of(tool: str, arguments: str, form: Offered | None = None) -> Key:
     """The key of a call.
 
     Args:
         tool: its name.
         arguments: JSON text as the model wrote it; what is no JSON is equal to itself only.
+        form: in which the model was offered the tool.
     """
     try:
-        text = _plainly(arguments) or _careful(arguments)
+        if form is not None and "null" in arguments:
+            text = _careful(arguments, form)
+        else:
+            text = _plainly(arguments) or _careful(arguments)
     except RecursionError:
         text = arguments
     return Key(tool, text if len(text) <= _SHORT else _digest(text))
@@ -74,11 +84,51 @@ def _plainly(arguments: str) -> str | None:
     return None if _MAY_BE_FLOAT.search(arguments) else repr(_canonical(members))
 
 
-def _careful(arguments: str) -> str:
+def _careful(arguments: str, form: Offered | None = None) -> str:
     parsed = parse(arguments)
     if isinstance(parsed, Parsed) and isinstance(parsed.value, str):
         parsed = parse(parsed.value)  # some models encode their arguments twice
-    return repr(_canonical(parsed.value)) if isinstance(parsed, Parsed) else arguments
+    if not isinstance(parsed, Parsed):
+        return arguments
+    value = parsed.value
+    if form is not None:
+        value = _without_nulls(value, [form.spec.schema], Shapes(form.spec.schema), strict=form.strict)
+    return repr(_canonical(value))
+
+
+def _without_nulls(value: Any, nodes: Sequence[Schema], shapes: Shapes, *, strict: bool) -> Any:
+    """Arguments without the members whose null says no more than their absence would.
+
+    Args:
+        value: JSON data.
+        nodes: the schemas that may hold for it.
+        shapes: of the whole schema.
+        strict: null stands for what is left out wherever it is no value itself; else only where it is the default.
+    """
+    found = list(nodes)
+    for node in found:  # grows on the way
+        for part in map(dict_of, shapes.parts(node)):
+            found += [b for word in ("anyOf", "oneOf") for b in list_of(part.get(word)) if len(found) < 100]
+    parts = [dict_of(part) for node in found for part in shapes.parts(node)]
+    if isinstance(value, list):
+        items: list[Schema] = [part["items"] for part in parts if "items" in part]
+        return [_without_nulls(v, items, shapes, strict=strict) for v in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    kept: dict[str, Any] = {}
+    for name, inner in cast("dict[str, Any]", value).items():
+        owners = [p for p in parts if name in dict_of(p.get("properties"))]
+        members: list[Schema] = [p["properties"][name] for p in owners]
+        if inner is None and owners and not any(name in list_of(p.get("required")) for p in owners):
+            absent = [_defaults_to_null(m) or (strict and "null" not in shapes.types(m)) for m in members]
+            if all(absent):
+                continue
+        kept[name] = _without_nulls(inner, members, shapes, strict=strict)
+    return kept
+
+
+def _defaults_to_null(node: Schema) -> bool:
+    return dict_of(node).get("default", ...) is None
 
 
 def _canonical(value: Any) -> Any:

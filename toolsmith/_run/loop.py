@@ -329,6 +329,7 @@ class Conversation:
             lambda: callable_tools(self),
             self.expose_errors,
             self.pages,
+            self.offered,
         )
 
     def _restrict(self) -> None:

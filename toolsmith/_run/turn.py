@@ -69,6 +69,7 @@ class Turn:
     visible: Visible | None = None
     expose: bool = False
     pages: Pages | None = None
+    forms: Mapping[str, Any] = field(default_factory=dict[str, Any])  # in which the model was offered the tools
     remarks: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
     last_words: dict[int, str] = field(default_factory=dict[int, str])
     calls: Sequence[ToolCall] = ()
@@ -189,8 +190,7 @@ class Turn:
         """What makes a call the same as another."""
         if index not in self._keys:
             call = self.calls[index]
-            tool = self.tool(call.name)
-            self._keys[index] = key_of(call.name, call.arguments, None if tool is None else tool.spec.schema)
+            self._keys[index] = key_of(call.name, call.arguments, self.forms.get(call.name))
         return self._keys[index]
 
     def _repeatable(self, index: int) -> bool:
