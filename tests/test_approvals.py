@@ -222,3 +222,40 @@ def test_a_text_is_no_list_of_ids() -> None:
         waiting.decisions("all", ())
     with pytest.raises(ValueError, match="deny='call_1': give ids in a list"):
         waiting.decisions((), "call_1")
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_the_function_is_asked_about_what_a_resume_leaves_open(wire: Wire, kind: str) -> None:
+    """`Agent(approve=...)` holds for a run that goes on as well; what is said to `resume` comes first."""
+    log: Log = []
+    asked: list[str] = []
+    model = wire.model(_TURN, say("all done"))
+    waiting = wire.run(Agent(wire.provider(model), tools=_tools(log)), "pay")
+    assert waiting.pending is not None
+    first, last = (c.id for c in waiting.pending.calls)
+
+    def decide(one: PendingCall) -> bool | str | None:
+        asked.append(one.id)
+        return "not now"
+
+    async def adecide(one: PendingCall) -> bool | str | None:
+        return decide(one)
+
+    agent = Agent(wire.provider(model), tools=_tools(log), approve=decide if kind == "sync" else adecide)
+    log.clear()
+    final = wire.resume(agent, Pending.load(waiting.pending.dump()), approve=[first])
+    assert (final.output, asked, log) == ("all done", [last], [("a", 500)])
+    assert "not now" in _outputs(final.messages)[3]
+
+
+def test_the_function_may_leave_it_open_again(wire: Wire) -> None:
+    """Then the call goes on waiting, and nothing has run."""
+    log: Log = []
+    model = wire.model(_TURN, say("all done"))
+    agent = Agent(wire.provider(model), tools=_tools(log), approve=lambda _: None)
+    result = wire.run(agent, "pay")
+    log.clear()
+    again = wire.resume(agent, result)
+    assert again.pending is not None
+    assert result.pending is not None
+    assert (again.stop_reason, again.pending.calls, log) == ("approval", result.pending.calls, [])

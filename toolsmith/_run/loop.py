@@ -257,6 +257,11 @@ class Conversation:
         for index, answer in waiting.answered.items():
             turn.restore(index, answer.result, answer.seconds, ran=answer.ran)
         tell_left(self, turn)
+        undecided = tuple(call for call, decision in zip(waiting.calls, decisions, strict=True) if decision is None)
+        if undecided:
+            with _KeptValid(self, turn):
+                asked = iter((yield Decide(undecided, self.budget.seconds_left)))
+            decisions = [next(asked) if decision is None else decision for decision in decisions]
         said = {call.id: (call, decision) for call, decision in zip(waiting.calls, decisions, strict=True)}
         jobs: list[Job] = []
         for index, call in turn.open():
@@ -387,8 +392,7 @@ class _KeptValid:
         self._talk = talk
         self._turn = turn
 
-    def __enter__(self) -> None:
-        pass
+    def __enter__(self) -> None: ...
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if kind is not None:
