@@ -187,6 +187,31 @@ def test_where_the_schema_cannot_be_held_the_answer_goes_by_a_tool(wire: Wire) -
     assert [r.ran for r in result.tool_calls] == [True, False, False, False]
 
 
+@dataclasses.dataclass
+class Report:
+    """A type without a strict form, so that the answer goes by a tool."""
+
+    title: str = "none"
+    more: dict[str, Any] = dataclasses.field(default_factory=dict[str, Any])
+
+
+@pytest.mark.parametrize("kind", [Report, Report | None])
+def test_a_bare_object_in_the_answers_call_is_read_as_meant(wire: Wire, kind: Any) -> None:
+    """Models leave the object around it out: what can mean nothing else is taken."""
+    model = wire.model([raw_call("final_answer", '{"title":"Oslo","more":{"sky":1}}')])
+    result = wire.run(Agent(wire.provider(model), output_type=kind), "weather?")
+    assert result.output == Report("Oslo", {"sky": 1})
+
+
+@pytest.mark.parametrize("sent", ["{}", '{"result":{"title":"Oslo"}}', '{"title":3}', '{"answer":3}', '{"sky":1}'])
+def test_a_bare_object_that_may_mean_something_else_is_refused(wire: Wire, sent: str) -> None:
+    """Nothing at all, a wrapper of another name, what does not fit: no answers, though all members are optional."""
+    model = wire.model([raw_call("final_answer", sent)], [call("final_answer", answer={"title": "Oslo"})])
+    result = wire.run(Agent(wire.provider(model), output_type=Report), "weather?")
+    assert result.output == Report("Oslo")
+    assert [record.result.success for record in result.tool_calls] == [False, True]
+
+
 def test_the_closing_turn_answers_by_the_tool(wire: Wire) -> None:
     model = wire.model(call("look", city="Oslo"), call("final_answer", answer={"sky": "clear"}))
     agent = Agent(wire.provider(model), tools=[look], output_type=_free(), limits=Limits(turns=1))

@@ -204,7 +204,7 @@ class Conversation:
         for index, call in turn.open():
             if call.name != tool.name:
                 continue
-            checked = tool.check(call.arguments, self.offered.get(tool.name), feedback=self.feedback)
+            checked = self.output.read_call(call.arguments, self.offered.get(tool.name), self.feedback)
             if checked.error is None:
                 turn.note(index, Settled(ToolResult(True, self.feedback.answer_taken())), 0.0, ran=False)
                 turn.refuse_open(self.feedback.not_run)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from toolsmith._arguments.jsontext import Parsed, parse, written
 from toolsmith._arguments.refusals import node_at
-from toolsmith._arguments.shapes import Shapes
+from toolsmith._arguments.shapes import Shapes, dict_of, list_of
 from toolsmith._feedback import FEEDBACK, Feedback
 from toolsmith.errors import DefinitionError
 from toolsmith.tool import Tool
@@ -112,6 +112,33 @@ class Output:
         shapes = Shapes(self.tool.input_schema)
         wanted = feedback.expected(shapes, node_at(shapes, (MEMBER,), {}))
         return checked._replace(error=f"{checked.error} {feedback.answer_shape(MEMBER, wanted)}")
+
+    def read_call(self, text: str, offered: Offered | None, feedback: Feedback) -> Checked:
+        """The arguments of a call of the answer's tool.
+
+        An object without the one around it is read as meant where each of its members is one of the type's.
+        """
+        checked = self.tool.check(text, offered, feedback=feedback)
+        parsed = parse(text) if checked.error is not None else None
+        if not isinstance(parsed, Parsed) or not isinstance(parsed.value, dict):
+            return checked
+        value = cast("dict[str, Any]", parsed.value)
+        names = value.keys()
+        if not names or names == {MEMBER} or not names <= self._members():
+            return checked
+        bare = self.tool.check(written({MEMBER: value}, exact=parsed.exact).decode(), offered, feedback=feedback)
+        return checked if bare.error is not None else bare
+
+    def _members(self) -> set[str]:
+        """The names that members of the type may have, as far as they are listed."""
+        shapes = Shapes(self.tool.input_schema)
+        waiting = [node_at(shapes, (MEMBER,), {})]
+        for node in waiting:  # grows on the way
+            for part in map(dict_of, shapes.parts(node)):
+                waiting += [b for word in ("anyOf", "oneOf") for b in list_of(part.get(word)) if len(waiting) < 100]
+        return {
+            name for node in waiting for part in shapes.parts(node) for name in dict_of(dict_of(part).get("properties"))
+        }
 
     def value(self, checked: Checked) -> Any:
         """The value of the type."""
