@@ -94,6 +94,7 @@ def test_the_service_searches_and_its_sources_are_carried(wire: Wire) -> None:
     assert result.output == ANSWER
     assert result.citations == [expected(wire.api)]
     assert result.tool_calls == []
+    assert result.usage.searches == 1
     current = "web_search_20260318" if wire.api == "anthropic" else "web_search"
     assert offered(model.requests[0]) == ["book", current]
     assert {type(part) for part in result.messages[-1].parts} >= {Opaque}
@@ -110,6 +111,7 @@ def test_a_streamed_search_is_what_comes_at_once(api: Any, packet: int) -> None:
     with agent.run_stream_sync("When?") as stream:
         list(stream)
     streamed, whole = stream.result.messages[-1], agent.run_sync("When?").messages[-1]
+    assert stream.result.usage.searches == 1
     assert streamed.parts == whole.parts
     assert streamed.native is not None
     assert whole.native is not None
@@ -537,3 +539,16 @@ def test_a_script_that_searches_where_nobody_offers_it() -> None:
     model = ScriptedModel([FOUND])
     with pytest.raises(Exception, match="offers no web search of the service"):
         Agent(model.provider("openai"), tools=[book]).run_sync("When?")
+
+
+@pytest.mark.parametrize("tool_usage", [{"web_search": {"num_requests": 2}}, None])
+def test_searches_are_counted_as_the_service_bills_them(tool_usage: Any) -> None:
+    """OpenAI leaves the opening of pages out of its count; where it gives none, the answer's searches are counted."""
+    kinds = ["search", "open_page", "search", "find_in_page"]
+    items = [
+        {"id": f"ws_{n}", "type": "web_search_call", "status": "completed", "action": {"type": kind}}
+        for n, kind in enumerate(kinds)
+    ]
+    body: dict[str, Any] = {"id": "r", "status": "completed", "output": items, "usage": {}, "tool_usage": tool_usage}
+    reply = resolve(ModelSettings(model="openai:m", api_key="k")).decode(json.dumps(body).encode())
+    assert reply.usage.searches == 2

@@ -273,6 +273,7 @@ class Usage:
         cache_write_tokens: the part of the input that was written to a cache.
         reasoning_tokens: the part of the output that was reasoning.
         requests: how many requests this counts.
+        searches: web searches that the services made themselves and report, which they bill apart.
     """
 
     input_tokens: int = 0
@@ -281,6 +282,7 @@ class Usage:
     cache_write_tokens: int = 0
     reasoning_tokens: int = 0
     requests: int = 0
+    searches: int = 0
 
     @property
     def total_tokens(self) -> int:
@@ -294,6 +296,7 @@ class Usage:
             self.cache_write_tokens + other.cache_write_tokens,
             self.reasoning_tokens + other.reasoning_tokens,
             self.requests + other.requests,
+            self.searches + other.searches,
         )
 
 

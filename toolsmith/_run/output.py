@@ -120,10 +120,10 @@ class Output:
         """
         checked = self.tool.check(text, offered, feedback=feedback)
         parsed = parse(text) if checked.error is not None else None
-        if not isinstance(parsed, Parsed) or not isinstance(parsed.value, dict):
+        if not isinstance(parsed, Parsed):
             return checked
-        value = cast("dict[str, Any]", parsed.value)
-        names = value.keys()
+        value = dict_of(parsed.value)
+        names = set(value)
         if not names or names == {MEMBER} or not names <= self._members():
             return checked
         bare = self.tool.check(written({MEMBER: value}, exact=parsed.exact).decode(), offered, feedback=feedback)

@@ -143,6 +143,7 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
         cache_write_tokens=written,
         reasoning_tokens=num(obj(usage.get("output_tokens_details")).get("thinking_tokens")),
         requests=1,
+        searches=num(obj(usage.get("server_tool_use")).get("web_search_requests")),
     )
 
 

@@ -92,7 +92,7 @@ def _reply(provider: str, response: Mapping[str, Any]) -> Reply:
     return Reply(
         Message("assistant", tuple(parts), native),
         stop,
-        _usage(obj(response.get("usage"))),
+        _usage(obj(response.get("usage")), _searches(response)),
         detail,
         txt(response.get("model")),
         txt(response.get("id")),
@@ -141,7 +141,15 @@ def _stop(response: Mapping[str, Any], parts: Sequence[Part]) -> tuple[Stop, str
             return "unknown", detail
 
 
-def _usage(usage: Mapping[str, Any]) -> Usage:
+def _searches(response: Mapping[str, Any]) -> int:
+    """The service's own count of what it bills; where it gives none, the searches that stand in the answer."""
+    if told := obj(obj(response.get("tool_usage")).get("web_search")):
+        return num(told.get("num_requests"))
+    calls = [item for item in map(obj, arr(response.get("output"))) if item.get("type") == "web_search_call"]
+    return sum(obj(call.get("action")).get("type", "search") == "search" for call in calls)
+
+
+def _usage(usage: Mapping[str, Any], searches: int) -> Usage:
     details = obj(usage.get("input_tokens_details"))
     return Usage(
         input_tokens=num(usage.get("input_tokens")),
@@ -150,6 +158,7 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
         cache_write_tokens=num(details.get("cache_write_tokens")),
         reasoning_tokens=num(obj(usage.get("output_tokens_details")).get("reasoning_tokens")),
         requests=1,
+        searches=searches,
     )
 
 

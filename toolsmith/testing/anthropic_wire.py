@@ -189,6 +189,7 @@ def _usage(usage: Usage) -> dict[str, Any]:
         },
         "output_tokens": usage.output_tokens,
         "output_tokens_details": {"thinking_tokens": usage.reasoning_tokens},
+        "server_tool_use": {"web_search_requests": usage.searches, "web_fetch_requests": 0} if usage.searches else None,
         "service_tier": "standard",
         "inference_geo": "global",
     }

@@ -136,6 +136,7 @@ def _response(voice: Voice, items: list[dict[str, Any]]) -> dict[str, Any]:
         "store": request.get("store", True),
         "text": {"format": {"type": "text"}, "verbosity": "medium"},
         "tool_choice": request.get("tool_choice", "auto"),
+        "tool_usage": {"web_search": {"num_requests": voice.usage.searches}},
         "tools": request.get("tools", []),
         "truncation": "disabled",
         "usage": _usage(voice),

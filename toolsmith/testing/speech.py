@@ -49,7 +49,7 @@ class Voice:
         return self.arguments[id(call)]
 
     def _estimate(self) -> Usage:
-        thought = said = 0
+        thought = said = searches = 0
         for part in self.turn.parts:
             match part:
                 case Say() | Refuse():
@@ -60,6 +60,7 @@ class Voice:
                     said += len(part.name) + len(self.text(part)) + 20
                 case Search():
                     said += len(part.query) + 20
+                    searches += not part.error
                 case Block():
                     said += len(dumps(part.raw))
         thought //= 4
@@ -70,6 +71,7 @@ class Voice:
             output_tokens=said // 4 + thought + 1,
             reasoning_tokens=thought,
             requests=1,
+            searches=searches,
         )
 
 
