@@ -165,6 +165,7 @@ def test_a_user_may_derive_a_dataclass_from_ours() -> None:
 
     noted = Noted("hi", note="x")
     assert (noted.text, noted.note) == ("hi", "x")
+    assert copy.copy(noted) == copy.deepcopy(noted) == noted
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(noted, "text", "no")  # noqa: B010
     with pytest.raises(dataclasses.FrozenInstanceError):

@@ -72,7 +72,7 @@ def _quick(
         names = frozenset(x.name for x in fields)
         made.__setattr__, made.__delattr__ = _refusals(made, names)
         if "__getstate__" not in own:
-            made.__getstate__, made.__setstate__ = _states(tuple(x.name for x in fields))
+            made.__getstate__, made.__setstate__ = _state, _restore
     return made
 
 
@@ -166,14 +166,11 @@ def _refusals(cls: type[Any], names: frozenset[str]) -> tuple[Callable[..., None
     return assign, delete
 
 
-def _states(names: tuple[str, ...]) -> tuple[Callable[[Any], list[Any]], Callable[[Any, list[Any]], None]]:
-    """What pickle and copy keep: the values in order, for a frozen class refuses to have its slots set one by one."""
+def _state(self: Any) -> list[Any]:
+    """What pickle and copy keep, for a frozen class refuses to have its slots set one by one; a child's fields too."""
+    return [getattr(self, x.name) for x in dataclasses.fields(self)]
 
-    def state(self: Any) -> list[Any]:
-        return [getattr(self, name) for name in names]
 
-    def restore(self: Any, values: list[Any]) -> None:
-        for name, value in zip(names, values, strict=True):
-            object.__setattr__(self, name, value)
-
-    return state, restore
+def _restore(self: Any, values: list[Any]) -> None:
+    for field, value in zip(dataclasses.fields(self), values, strict=True):
+        object.__setattr__(self, field.name, value)
