@@ -397,6 +397,20 @@ class TestExitCodes:
         assert any(text in err for text in expected.split("|")), err
         assert "Traceback" not in err
 
+    def test_what_is_wrong_is_told_at_once(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """In the settings file, in the names that its agent's tools have, and in those of the command line."""
+        (folder / "desk.py").write_text("def lend(book: str) -> None: ...\n")
+        (folder / "toolsmith.toml").write_text('[agents.shop]\ntools = ["desk.py:lnd"]\nturns = 3\n')
+        assert main(["run", "--agent", "shop", "desk.py:lent", "Hi."]) == 2
+        err = capsys.readouterr().err
+        assert "turns" in err
+        assert "desk.py:lnd" in err
+        assert "desk.py:lent" in err
+        assert main(["run", "--agent", "shp", "Hi."]) == 2
+        err = capsys.readouterr().err
+        assert "turns" in err
+        assert "there is no agent 'shp'. Did you mean 'shop'?" in err
+
     def test_a_setting_without_a_file(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         for words in (["--agent", "support"], ["--profile", "fast"]):
             assert main(["run", *words, "Hi."]) == 2

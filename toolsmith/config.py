@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from difflib import get_close_matches
 from pathlib import Path
@@ -207,8 +207,7 @@ class Config:
             ConfigError: there is no such agent.
         """
         if name not in self.agents:
-            known = f"Its agents: {', '.join(self.agents)}." if self.agents else "It has no [agents.NAME] table."
-            raise ConfigError(f"{self.path}: there is no agent {name!r}.{_guess(name, self.agents)} {known}")
+            raise ConfigError(_no_agent(self.path, name, self.agents))
         return self.agents[name]
 
     def agent_arguments(self, name: str) -> AgentArguments:
@@ -238,8 +237,13 @@ class Config:
         )
 
 
-def load(path: str | os.PathLike[str]) -> Config:
+def load(path: str | os.PathLike[str], *, agent: str | None = None) -> Config:
     """Read a settings file; imports nothing that it names and needs no key to be set.
+
+    Args:
+        path: of the file.
+        agent: the one that is wanted of it. Where the file has mistakes, those in the names of this agent's tools are
+            told with them, for which these are imported.
 
     Raises:
         ConfigError: the file cannot be read, is no TOML, or has settings that are unknown, missing or of the wrong
@@ -250,7 +254,7 @@ def load(path: str | os.PathLike[str]) -> Config:
     for name in filter(names_provider, reader.names("models")):
         reader.problem(("models", name), 'the name of a profile has no ":" and no "/": these mark PROVIDER:MODEL.')
     if reader.problems:
-        raise ConfigError(reader.problems)
+        raise ConfigError([*reader.problems, *(() if agent is None else _unimportable(Path(path), agent))])
     models = {
         name: ModelSettings(
             model=table.model, base_url=table.base_url, api_key_env=table.api_key_env, settings=table.settings
@@ -266,18 +270,17 @@ def agent_arguments(path: str | os.PathLike[str], name: str) -> AgentArguments:
     Raises:
         ConfigError: what is wrong in the file, and with the tools and the feedback that this agent names; all at once.
     """
-    try:
-        config = load(path)
-    except ConfigError as error:
-        raise ConfigError([*error.problems, *_unimportable(Path(path), name)]) from None
-    return config.agent_arguments(name)
+    return load(path, agent=name).agent_arguments(name)
 
 
 def _unimportable(path: Path, name: str) -> Sequence[str]:
     """What is wrong with the names in one table of a file that has other mistakes as well."""
     try:
         data: Any = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-        table: Any = data["agents"][name]
+        agents: Any = data.get("agents", {})
+        if name not in agents:
+            return [_no_agent(path, name, agents)] if agents.__class__ is dict else ()
+        table: Any = agents[name]
         tools: Any = table.get("tools", ())
         named: list[Any] = [tools] if isinstance(tools, str) else list(tools)
         feedback: Any = table.get("feedback")
@@ -287,6 +290,11 @@ def _unimportable(path: Path, name: str) -> Sequence[str]:
     good = [t for t in named if isinstance(t, str) and is_reference(t)]
     known = isinstance(feedback, str) and is_reference(feedback)
     return _imported(path, name, good, feedback if known else None)[2]
+
+
+def _no_agent(path: Path, name: str, agents: Collection[str]) -> str:
+    known = f"Its agents: {', '.join(agents)}." if agents else "It has no [agents.NAME] table."
+    return f"{path}: there is no agent {name!r}.{_guess(name, agents)} {known}"
 
 
 def _imported(

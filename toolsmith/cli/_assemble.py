@@ -48,8 +48,17 @@ def assemble(wishes: Wishes, observer: Observer) -> Agent[Any]:
     """
     from toolsmith.agent import Agent
 
-    settings = _settings(wishes)
-    agents, tools = load(wishes.references)
+    settings, wrong = None, None
+    try:
+        settings = _settings(wishes)
+    except ConfigError as error:
+        wrong = error  # told together with what is wrong with the references
+    try:
+        agents, tools = load(wishes.references)
+    except ConfigError as error:
+        raise ConfigError([*(wrong.problems if wrong else ()), *error.problems]) from error
+    if wrong is not None:
+        raise wrong
     if wishes.agent:
         assert settings is not None
         agents.insert(0, Agent(**settings.agent_arguments(wishes.agent)))
@@ -114,7 +123,7 @@ def load(references: Sequence[str]) -> tuple[list[Agent[Any]], list[Any]]:
 def _settings(wishes: Wishes) -> Config | None:
     """The settings file, where the command line needs one."""
     if wishes.file:
-        return config.load(wishes.file)
+        return config.load(wishes.file, agent=wishes.agent)
     if not wishes.agent and not wishes.profile:
         return None
     path = config.find_file()
@@ -124,7 +133,7 @@ def _settings(wishes: Wishes) -> Config | None:
             f"{wanted} needs a settings file: there is no {config.FILE_NAME} in {Path.cwd()}, and the variable "
             f"{config.CONFIG_VARIABLE} is not set. Name one with --config FILE."
         )
-    return config.load(path)
+    return config.load(path, agent=wishes.agent)
 
 
 def _model(wishes: Wishes, settings: Config | None) -> ModelSettings | None:
