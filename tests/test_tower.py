@@ -196,3 +196,20 @@ def test_a_thread_that_ends_after_its_loop() -> None:
     assert not result.success
     may_end.set()
     assert ended.wait(10)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are counted as Linux tells them")
+def test_a_thread_that_goes_back_and_forth_between_loops_hangs_one_bell_in_each() -> None:
+    """A program that keeps two loops, and runs each now and then, does not gather open files."""
+    loops = [asyncio.new_event_loop(), asyncio.new_event_loop()]
+
+    def both() -> int:
+        for loop in loops:
+            assert loop.run_until_complete(sleeper(5.0).call_json('{"seconds": 0}')).success
+        gc.collect()
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    first = both()
+    assert max(both() for _ in range(10)) <= first
+    for loop in loops:
+        loop.close()

@@ -16,7 +16,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from math import inf
-from weakref import ref
+from weakref import WeakValueDictionary, ref
 
 Act = Callable[[], None]
 
@@ -129,12 +129,17 @@ class _Latest(threading.local):
 
 
 _latest = _Latest()
+_standing: WeakValueDictionary[int, Tower] = WeakValueDictionary()
+"""By the `id` of the loop, for threads that go back to a loop from another; as weak as the latest."""
 
 
 def tower_of(loop: asyncio.AbstractEventLoop) -> Tower:
     """That of the loop which runs on this thread."""
     found = _latest.known()
+    if found is not None and found.loop is loop:
+        return found
+    found = _standing.get(id(loop))
     if found is None or found.loop is not loop:
-        found = Tower(loop)
-        _latest.known = ref(found)
+        found = _standing[id(loop)] = Tower(loop)
+    _latest.known = ref(found)
     return found
