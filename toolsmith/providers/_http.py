@@ -25,6 +25,7 @@ from contextlib import (
     asynccontextmanager,
     closing,
     contextmanager,
+    nullcontext,
 )
 from functools import partial
 from importlib import import_module
@@ -181,11 +182,10 @@ class SDKCarrier:
         client = await self._for_loop()
         self._check_time(timeout, client)
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(timeout) if timeout is not None else nullcontext():
                 response = await client.post(self._path, **self._request(client, body, timeout, opened=True))
                 try:
-                    chunks = self._achunks(response, client, None, _reading.MOST_AT_ONCE)
-                    return b"".join([chunk async for chunk in chunks])
+                    return await _reading.whole(response, self.name, _reading.MOST_AT_ONCE)
                 finally:
                     await response.aclose()
         except Exception as error:  # noqa: BLE001  raised again, under its own name

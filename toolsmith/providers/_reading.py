@@ -57,6 +57,25 @@ def aparts(response: Any) -> AsyncGenerator[bytes]:
     return (b"data: " + dump(event) + b"\n\n" async for event in response)
 
 
+async def whole(response: Any, name: str, most: int) -> bytes:
+    """All bytes of an open response.
+
+    Args:
+        name: of the provider.
+        most: bytes that are read.
+
+    Raises:
+        ProviderError: it is longer.
+    """
+    chunks: list[bytes] = []
+    left = most
+    async for chunk in aparts(response):
+        if (left := left - len(chunk)) < 0:
+            raise too_long(name, most)
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
 def too_long(name: str, most: int) -> ProviderError:
     """For an answer of which more than `most` bytes came."""
     text = (
