@@ -61,6 +61,52 @@ def test_ctrl_c() -> None:
                 assert roles == ["user", "assistant", "tool", str(calls)], (driver, name)
 
 
+@pytest.mark.parametrize("how", ["cancelled", "timed out", "interrupted"])
+def test_a_stopped_run_leaves_its_history_on_the_exception(how: str) -> None:
+    """Python's own exceptions carry it as a `RunError` does: each call has its answer, and the next run goes on."""
+    begun = threading.Event()
+
+    @tool
+    async def wait() -> None:
+        """Wait."""
+        begun.set()
+        await asyncio.sleep(30)
+
+    model = ScriptedModel([call("wait"), say("done")])
+    agent = Agent(model.provider("openai"), tools=[wait])
+
+    async def stopped() -> BaseException | None:
+        task = asyncio.ensure_future(agent.run("go"))
+        await asyncio.to_thread(begun.wait, 20)
+        if how == "cancelled":
+            task.cancel()
+        try:
+            async with asyncio.timeout(0.01 if how == "timed out" else None):
+                await task
+        except TimeoutError as error:
+            return error.__cause__
+        except asyncio.CancelledError as error:
+            return error
+        raise AssertionError
+
+    def interrupt() -> None:
+        begun.wait(20)
+        signal.raise_signal(signal.SIGINT)
+
+    if how == "interrupted":
+        threading.Thread(target=interrupt).start()
+        with pytest.raises(KeyboardInterrupt) as caught:
+            agent.run_sync("go")
+        error: BaseException | None = caught.value
+    else:
+        error = asyncio.run(stopped())
+    assert error is not None
+    messages: list[Message] = error.__dict__["messages"]
+    assert_valid(messages)
+    assert [message.role for message in messages] == ["user", "assistant", "tool"]
+    assert agent.run_sync(message_history=messages).output == "done"
+
+
 Key = Literal["alpha", "beta", "gamma", "delta"]
 KEYS: tuple[Key, ...] = ("alpha", "beta", "gamma", "delta")
 

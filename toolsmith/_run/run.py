@@ -246,6 +246,9 @@ class Run:
             return self.finish(await adrive(self._steps(), self.line))
         except RunError as error:
             raise self._failed(error) from error.__cause__
+        except BaseException as error:
+            self._stopped(error)
+            raise
 
     def answer_sync(self) -> RunResult[Any]:
         """Run to the end, on this thread."""
@@ -253,6 +256,9 @@ class Run:
             return self.finish(drive(self._steps(), self.line))
         except RunError as error:
             raise self._failed(error) from error.__cause__
+        except BaseException as error:
+            self._stopped(error)
+            raise
 
     def finish(self, ending: Ending) -> RunResult[Any]:
         """The result, told to those who listen."""
@@ -304,6 +310,11 @@ class Run:
         error.messages = list(self.conversation.history)
         error.usage = self.conversation.budget.usage
         return error
+
+    def _stopped(self, error: BaseException) -> None:
+        """Ctrl-C or a cancellation: Python's own exception gets what a `RunError` has, for want of another place."""
+        if not isinstance(error, Exception):
+            error.__dict__.update(messages=list(self.conversation.history), usage=self.conversation.budget.usage)
 
 
 def _observe(observers: Sequence[Observer]) -> Callable[[Event], None]:
