@@ -239,13 +239,15 @@ class Line:
         Some servers begin to count anew with each answer. Their histories must be valid elsewhere too, and whoever
         listens keeps calls by their ids.
         """
+        known = self._known_ids()
+        return another_id(given, known) if given in known else given
+
+    def _known_ids(self) -> set[str]:
         history = self.conversation.history
         for message in history[self._seen :]:
             self._ids.update(call.id for call in message.tool_calls)
         self._seen = len(history)
-        if given not in self._ids:
-            return given
-        return another_id(given, self._ids)
+        return self._ids
 
     def told(self, delta: Delta) -> Delta:
         """A piece of the next answer, under the id that its call will have."""
@@ -255,7 +257,8 @@ class Line:
         return delta
 
     def _renamed(self, message: Message) -> Message:
-        ids = {call.id: new for call in message.tool_calls if (new := self.call_id(call.id)) != call.id}
+        known = self._known_ids()
+        ids = {call.id: another_id(call.id, known) for call in message.tool_calls if call.id in known}
         if not ids:
             return message
         parts = (replace(p, id=ids.get(p.id, p.id)) if isinstance(p, ToolCall) else p for p in message.parts)

@@ -154,13 +154,15 @@ def _calls(completion: Mapping[str, Any], message: Mapping[str, Any]) -> tuple[l
         entry = obj(raw)
         function = obj(entry.get("function"))
         text = arguments_text(function.get("arguments"))
-        label = label_of(ids.take(entry.get("id")))
+        sent = ids.take(entry.get("id"))
+        label = label_of(sent)
         calls.append(ToolCall(label, txt(function.get("name")), text))
         if arguments_object(text) is None:
             # Some servers parse the arguments of old calls, and fail the request where they are no object.
             text = dump(replayable_arguments(text)).decode()
         name = wire_name(txt(function.get("name")))
-        wire = {"id": server_id(label), "type": "function", "function": {**function, "name": name, "arguments": text}}
+        server = sent if label == sent else server_id(label)
+        wire = {"id": server, "type": "function", "function": {**function, "name": name, "arguments": text}}
         more = {key: value for key, value in entry.items() if key not in _OF_A_CALL and value is not None}
         entries.append({**wire, **more})
     return calls, entries
