@@ -34,6 +34,7 @@ MOST: Final = 2
 EMPTY: Final = ""
 """Stands for a failure where there was none, but an empty result."""
 
+_tuple = cast("Any", tuple).__new__  # half of what it costs to call Key()
 _SCALARS: Final = frozenset({str, int, bool, type(None)})
 _MAY_BE_FLOAT: Final = re.compile(r"[0-9][.eE]|-0")
 _SHORT: Final = 200
@@ -67,7 +68,7 @@ def key_of(tool: str, arguments: str, form: Offered | None = None) -> Key:
             text = _plainly(arguments) or _careful(arguments)
     except RecursionError:
         text = arguments
-    return Key(tool, text if len(text) <= _SHORT else _digest(text))
+    return _tuple(Key, (tool, text if len(text) <= _SHORT else _digest(text)))
 
 
 def _plainly(arguments: str) -> str | None:

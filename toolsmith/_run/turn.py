@@ -206,8 +206,9 @@ class Turn:
         found: set[int] = set()
         seen: set[Key] = set()
         strikes = self.breaker.strikes
+        repeatable = {name for name, tool in self._tools.items() if tool.options.repeatable}
         for index, call in enumerate(calls):
-            if (names[call.name] < 2 and not self.breaker.knows(call.name)) or self._repeatable(index):
+            if call.name in repeatable or (names[call.name] < 2 and not self.breaker.knows(call.name)):
                 continue
             key = self.key(index)
             if key in seen or key in strikes:
