@@ -67,6 +67,7 @@ def read_response(provider: str, body: bytes) -> Reply:
 
 def _reply(provider: str, response: Mapping[str, Any]) -> Reply:
     ids = CallIds(response.get("id"))
+    searches = 0
     parts: list[Part] = []
     items: list[dict[str, Any]] = []
     for raw in arr(response.get("output")):
@@ -77,6 +78,7 @@ def _reply(provider: str, response: Mapping[str, Any]) -> Reply:
             item = {**item, "call_id": label, "name": wire_name(txt(item.get("name")))}
         else:
             parts += _parts(item)
+            searches += item.get("type") == "web_search_call" and _searches(item)
         items.append(item)
     while items and items[-1].get("type") == "reasoning":
         items.pop()  # cut before what it led to: the API refuses reasoning "without its required following item"
@@ -92,7 +94,7 @@ def _reply(provider: str, response: Mapping[str, Any]) -> Reply:
     return Reply(
         Message("assistant", tuple(parts), native),
         stop,
-        _usage(obj(response.get("usage")), _searches(response)),
+        _usage(obj(response.get("usage")), _billed(response.get("tool_usage"), searches)),
         detail,
         txt(response.get("model")),
         txt(response.get("id")),
@@ -141,12 +143,15 @@ def _stop(response: Mapping[str, Any], parts: Sequence[Part]) -> tuple[Stop, str
             return "unknown", detail
 
 
-def _searches(response: Mapping[str, Any]) -> int:
-    """The service's own count of what it bills; where it gives none, the searches that stand in the answer."""
-    if told := obj(obj(response.get("tool_usage")).get("web_search")):
-        return num(told.get("num_requests"))
-    calls = [item for item in map(obj, arr(response.get("output"))) if item.get("type") == "web_search_call"]
-    return sum(obj(call.get("action")).get("type", "search") == "search" for call in calls)
+def _searches(call: Mapping[str, Any]) -> bool:
+    """Whether a call of the service's own search does search, and not only open a page."""
+    return obj(call.get("action")).get("type", "search") == "search"
+
+
+def _billed(tool_usage: Any, searches: int) -> int:
+    """The service's own count of searches; where it gives none, of those that stand in the answer."""
+    told = obj(obj(tool_usage).get("web_search")) if tool_usage else None
+    return num(told.get("num_requests")) if told else searches
 
 
 def _usage(usage: Mapping[str, Any], searches: int) -> Usage:
