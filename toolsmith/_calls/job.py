@@ -187,6 +187,8 @@ def later(value: Any, report: Report | None) -> Coroutine[Any, Any, Any] | None:
     """The coroutine that is still to be awaited, if the function gave back something that waits."""
     if type(value) in _DATA:
         return None
+    if inspect.iscoroutine(value):
+        return cast("Coroutine[Any, Any, Any]", value)
     if inspect.isasyncgen(value):
         return _adrain(cast("AsyncGenerator[Any, None]", value), report)
     if inspect.isawaitable(value):
