@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from wire import Wire
@@ -167,6 +168,8 @@ def test_a_callback_that_fails_has_decided_nothing(
     waiting = wire.run(agent, "go")
     assert waiting.stop_reason == "approval"
     assert "approve failed on a call of pay" in caplog.text
+    if not isinstance(answer, Exception):
+        assert f"approve gave {answer!r}. Give True, False" in caplog.text
     assert log == [("main", 0)]
     assert agent.resume_sync(waiting, approve=True).output == "paid"
     assert log == [("main", 0), ("a", 500)]
@@ -259,3 +262,58 @@ def test_the_function_may_leave_it_open_again(wire: Wire) -> None:
     assert again.pending is not None
     assert result.pending is not None
     assert (again.stop_reason, again.pending.calls, log) == ("approval", result.pending.calls, [])
+
+
+_ID = "c1"
+
+
+@pytest.mark.parametrize(
+    ("approve", "deny", "said"),
+    [
+        ({_ID: False}, (), "takes no mapping"),
+        ({_ID: True}, (), "takes no mapping"),
+        ({_ID: {"to": "b", "amount": 1}}, (), "deny the call, and say in the reason what to send instead"),
+        ({}, (), "takes no mapping"),
+        ([True], (), "approve has True, which is no id"),
+        (None, (), "approve=None: give ids in a list"),
+        (1, (), "approve=1: give ids in a list"),
+        (bool, (), "give ids in a list"),
+        (True, True, "deny=True: give ids in a list"),
+        ((), {_ID: True}, "give the reason as a text"),
+        ((), {_ID: {"to": "b"}}, "give the reason as a text"),
+    ],
+)
+def test_what_is_no_list_of_ids_runs_nothing(approve: Any, deny: Any, said: str) -> None:
+    """A mapping of what a person said about each call has its keys; read as ids, they would run what was refused."""
+    from toolsmith.testing import ScriptedModel
+
+    log: Log = []
+    agent = Agent(ScriptedModel([call("pay", to="a", amount=500)]).provider("openai"), tools=_tools(log))
+    waiting = agent.run_sync("go")
+    assert waiting.pending is not None
+    real = waiting.pending.calls[0].id
+
+    def named(given: Any) -> Any:
+        return {real: cast("dict[str, Any]", given)[_ID]} if isinstance(given, dict) and given else given
+
+    with pytest.raises(ValueError, match=re.escape(said)):
+        agent.resume_sync(waiting, approve=named(approve), deny=named(deny))
+    assert log == []
+
+
+def test_calls_in_place_of_their_ids_are_refused_with_what_to_give() -> None:
+    waiting = _pending()
+    with pytest.raises(ValueError, match=r"no id: give ids in a list, as in approve=\['c1'\]"):
+        waiting.decisions(waiting.calls, ())  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("approve", [True, ["c1"], {"c1": True}], ids=repr)
+def test_approve_of_an_agent_is_a_function(approve: Any) -> None:
+    """Told before anything is sent, and not after each call has waited for nobody."""
+    from toolsmith.testing import ScriptedModel
+
+    model = ScriptedModel([call("pay", to="a", amount=500)])
+    agent = Agent(model.provider("openai"), tools=_tools([]), approve=approve)
+    with pytest.raises(TypeError, match=r"approve=.*: it takes a function"):
+        agent.run_sync("go")
+    assert model.requests == []

@@ -66,8 +66,8 @@ class ResumeOptions(TypedDict, total=False):
 
     Attributes:
         approve: ids of calls to run; True for all that `deny` does not name.
-        deny: ids of calls to refuse; a mapping gives the reason that the model is told. Of calls that neither names,
-            the agent's own `approve` is asked.
+        deny: ids of calls to refuse; a mapping gives the reason that the model is told, such as what to send instead:
+            arguments cannot be edited. Of calls that neither names, the agent's own `approve` is asked.
         deps, allowed_tools: as in `RunOptions`; without `allowed_tools`, those of the turn that waited.
     """
 

@@ -72,6 +72,8 @@ class PendingCall:
 Approve = Callable[[PendingCall], "Decision | Awaitable[Decision]"]
 """Decides about a call: True runs it, False or a text (which the model is told) refuses it, None leaves it open.
 
+So does anything else, or an exception: the log has the error.
+
 It is asked on the thread that drives the run, in a blocking run without `Limits(seconds=...)`; else on a worker thread,
 so that the run can end while it waits. What nobody has decided by then stays open.
 """
@@ -197,20 +199,53 @@ class Pending:
         """A decision for each call, None where nothing was said.
 
         Raises:
-            ValueError: an id that does not wait here, or one that is both approved and denied.
+            ValueError: an id that does not wait here, or one that is both approved and denied; or something else than
+                ids, such as other arguments for a call.
         """
         ids = [c.id for c in self.calls]
-        for name, given in (("approve", approve), ("deny", deny)):
-            if isinstance(given, str):
-                everything = "True for all" if name == "approve" else "a list of all ids to refuse them all"
-                raise ValueError(f"{name}={given!r}: give ids in a list, as in {name}={ids[:1]!r}; {everything}.")
-        yes = set(ids) - set(deny) if approve is True else set(() if approve is False else approve)
-        for wrong in (*(i for i in yes if i not in ids), *(i for i in deny if i not in ids)):
+        yes = set(ids) if approve is True else set(() if approve is False else _ids(approve, "approve", ids))
+        no = _ids(deny, "deny", ids)
+        if approve is True:
+            yes -= set(no)
+        for wrong in (*(i for i in yes if i not in ids), *(i for i in no if i not in ids)):
             raise ValueError(f"No call {wrong!r} waits for approval; these do: {', '.join(ids) or 'none'}.")
-        if both := yes & set(deny):
+        if both := yes & set(no):
             raise ValueError(f"Approved and denied at once: {', '.join(sorted(both))}.")
-        reasons = dict(cast("Mapping[str, str]", deny)) if isinstance(deny, Mapping) else dict.fromkeys(deny, "")
+        reasons = dict(cast("Mapping[str, str]", deny)) if isinstance(deny, Mapping) else dict.fromkeys(no, "")
         return [True if i in yes else (reasons[i] or False) if i in reasons else None for i in ids]
+
+
+def _ids(given: object, name: str, ids: Sequence[str]) -> list[str]:
+    """Ids as `resume` was given them. What only looks like ids must not run a call that a person has refused.
+
+    Raises:
+        ValueError: it is anything else; the text says what to give.
+    """
+    one = repr(ids[0] if ids else "call_1")
+    everything = "True for all" if name == "approve" else "a list of all ids to refuse them all"
+    lists = f"give ids in a list, as in {name}=[{one}]; {everything}."
+    if isinstance(given, str):
+        raise ValueError(f"{name}={given!r}: {lists}")
+    if isinstance(given, Mapping):
+        held = cast("Mapping[object, object]", given)
+        if name == "approve":
+            raise ValueError(
+                f"approve={given!r}: it takes no mapping, since a call is run with the arguments that the model sent, "
+                f"or not at all. Give approve=[{one}] for the calls to run and deny={{{one}: 'the reason'}} for the "
+                "others; to have other arguments, deny the call, and say in the reason what to send instead."
+            )
+        for key, reason in held.items():
+            if not isinstance(reason, (str, type(None))):
+                raise ValueError(
+                    f"deny={{{key!r}: {reason!r}}}: give the reason as a text, as in deny={{{one}: 'the reason'}}."
+                )
+    elif not isinstance(given, Collection):
+        raise ValueError(f"{name}={given!r}: {lists}")
+    found = list(cast("Collection[object]", given))
+    for item in found:
+        if not isinstance(item, str):
+            raise ValueError(f"{name} has {item!r}, which is no id: {lists}")
+    return cast("list[str]", found)
 
 
 def _dumped(answer: Answered) -> dict[str, Any]:

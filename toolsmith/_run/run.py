@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Collection, Generator, Seq
 from contextlib import aclosing
 from dataclasses import field, replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from toolsmith._dataclass import dataclass
 from toolsmith._feedback import FEEDBACK, Feedback
@@ -140,6 +140,8 @@ def _run(
     tools, pages = _read_on(agent, offers, messages, words)
     allowed = None if callable(wishes.allowed) else with_reader(allowed_names(wishes.allowed, agent.tools), pages)
     _check_choice(agent, wishes.tool_choice, allowed)
+    if wishes.approve is not None and not callable(cast("object", wishes.approve)):
+        raise TypeError(f"approve={wishes.approve!r}: it takes a function of a call; lambda _: True allows all.")
     encoded_text(agent.instructions, "Agent.instructions")
     observers = [*agent.observers]
     if wishes.around is not None and wishes.around.tell is not None:
