@@ -294,7 +294,9 @@ def test_what_is_no_list_of_ids_runs_nothing(approve: Any, deny: Any, said: str)
     real = waiting.pending.calls[0].id
 
     def named(given: Any) -> Any:
-        return {real: cast("dict[str, Any]", given)[_ID]} if isinstance(given, dict) and given else given
+        if isinstance(given, dict) and given:
+            return {real: cast("dict[str, Any]", given)[_ID]}
+        return cast("Any", given)
 
     with pytest.raises(ValueError, match=re.escape(said)):
         agent.resume_sync(waiting, approve=named(approve), deny=named(deny))

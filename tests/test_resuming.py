@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from wire import Wire
 
-from toolsmith import Agent, Message, Pending, TextDelta, Tool, ToolOutput, ToolResultReady, tool
+from toolsmith import Agent, Message, Pending, RunResult, TextDelta, Tool, ToolOutput, ToolResultReady, tool
 from toolsmith.testing import ScriptedModel, call, raw_call, say
 
 
@@ -224,3 +224,38 @@ def test_a_misspelt_keyword_is_refused() -> None:
     agent = Agent(ScriptedModel([BOTH]).provider("openai"), tools=_two([]))
     with pytest.raises(TypeError, match="A run has no option aprove"):
         agent.resume_sync(agent.run_sync("go"), aprove=True)  # pyright: ignore[reportCallIssue]
+
+
+def test_the_history_of_what_waits_is_one_to_go_on_from(wire: Wire) -> None:
+    """`pending.messages` is the only history that another process has: it tells the truth as `result.messages` does."""
+    log: list[str] = []
+    model = wire.model(BOTH, say("as you like"), say("paid"))
+    agent = Agent(wire.provider(model), tools=_two(log))
+    result = wire.run(agent, "go")
+    assert result.pending is not None
+    waiting = Pending.load(result.pending.dump())
+    assert _outputs(waiting.messages) == ["1000", NOT_YET, NOT_YET]
+    assert waiting.messages == result.messages
+    other = wire.run(agent, "Never mind", history=waiting.messages)
+    assert _outputs(other.messages) == ["1000", NOT_YET, NOT_YET]
+
+    final = wire.resume(agent, waiting, approve=True)
+    assert _outputs(final.messages) == ["1000", "paid a", "paid b"]
+    assert sorted(log) == ["a", "b"]
+
+
+def test_what_has_run_is_in_the_records_while_others_wait(wire: Wire) -> None:
+    """Each ending has the records of what ran, those of the waiting turn as well, in the model's order."""
+
+    def ran(result: RunResult[str]) -> list[tuple[int, object]]:
+        return [(record.turn, record.result.data) for record in result.tool_calls if record.ran]
+
+    model = wire.model(call("balance", account="x"), BOTH, say("paid"))
+    agent = Agent(wire.provider(model), tools=_two([]))
+    waiting = wire.run(agent, "go")
+    assert ran(waiting) == [(1, 1000), (2, 1000)]
+    assert waiting.pending is not None
+    half = wire.resume(agent, waiting, approve=[waiting.pending.calls[1].id])
+    assert ran(half) == [(2, 1000), (2, "paid b")]
+    final = wire.resume(agent, half, approve=True)
+    assert ran(final) == [(2, 1000), (2, "paid a"), (2, "paid b")]

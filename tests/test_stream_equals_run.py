@@ -307,7 +307,7 @@ def assert_deltas_add_up(events: Sequence[Event]) -> None:
     if isinstance(events[-1], RunEnded):
         last = events[-1].result
         if last.pending is not None:  # the turn is still open
-            assert_are_of(heard, Reply(last.pending.messages[-1], "tool_calls"))
+            assert_are_of(heard, Reply(last.pending.messages[-2], "tool_calls"))
         else:
             assert heard == []
 

@@ -29,8 +29,7 @@ from toolsmith.messages import Message, Source, ToolResult, Usage
 
 if TYPE_CHECKING:
     from toolsmith._calls.job import Job
-    from toolsmith._run.budget import Budget
-    from toolsmith._run.paging import Pages
+    from toolsmith._run.loop import Conversation
     from toolsmith._run.result import ToolRecord
     from toolsmith._run.steps import Decision
     from toolsmith._untrusted.spans import UntrustedSpan
@@ -94,7 +93,8 @@ class Pending:
 
     Attributes:
         calls: the ones that wait.
-        messages: the history; it ends with the turn whose calls these are.
+        messages: the history, to go on from without a decision too: it ends with the answers to the turn whose calls
+            these are, which say of those that wait that they were not run.
         answered: what became of the other calls of that turn, by their place in it.
         usage, turns, tool_calls, by_tool, by_group: what the run has used, so that its limits go on to hold.
         breaker: which calls have failed before.
@@ -115,28 +115,26 @@ class Pending:
     pages: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @classmethod
-    def of(
-        cls,
-        calls: tuple[PendingCall, ...],
-        history: list[Message],
-        answered: Mapping[int, Answered],
-        budget: Budget,
-        breaker: Breaker,
-        allowed: Collection[str] | None = None,
-        pages: Pages | None = None,
-    ) -> Pending:
-        """A run as it stands; later changes of the run do not reach it."""
+    def of(cls, talk: Conversation, calls: tuple[PendingCall, ...], records: Mapping[int, ToolRecord]) -> Pending:
+        """A run as it stands; later changes of the run do not reach it.
+
+        Args:
+            talk: the run; its history ends with the answers so far.
+            calls: the ones that wait.
+            records: by their place in the turn, the calls that have their answer.
+        """
+        allowed, pages, budget = talk.allowed, talk.pages, talk.budget
         if pages is not None and allowed is not None:
             allowed = [name for name in allowed if name != pages.reader.name]
         return cls(
             calls,
-            list(history),
-            answered,
+            list(talk.history),
+            {i: Answered(r.result, r.seconds, r.ran) for i, r in records.items()},
             budget.usage,
             budget.turns,
             budget.calls,
             budget.by_tool.copy(),
-            breaker.copy(),
+            talk.breaker.copy(),
             budget.by_group.copy(),
             allowed,
             {} if pages is None else pages.dump(),
@@ -275,11 +273,6 @@ def _answered(data: dict[str, Any]) -> Answered:
     sources = tuple(Source(**source) for source in result.get("sources", []))
     told = ToolResult(result["success"], result["data"], result["error"], notes, media, untrusted, sources)
     return Answered(told, data["seconds"], data["ran"])
-
-
-def answered(records: Mapping[int, ToolRecord]) -> dict[int, Answered]:
-    """What a pending turn keeps of the answers it has."""
-    return {i: Answered(r.result, r.seconds, r.ran) for i, r in records.items()}
 
 
 def may(job: Job) -> bool:

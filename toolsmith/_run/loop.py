@@ -315,9 +315,9 @@ class Conversation:
         """The ending that waits for a person, if calls are still open."""
         if not calls:
             return None
-        answers = approvals.answered(turn.records)
-        pending = Pending.of(tuple(calls), self.history, answers, self.budget, self.breaker, self.allowed, self.pages)
         self.history.append(turn.so_far())  # for those who go on without it
+        self.records += [turn.records[i] for i in sorted(turn.records)]
+        pending = Pending.of(self, tuple(calls), turn.records)
         return self._without_value("", "approval", "", pending)
 
     # ---- limits

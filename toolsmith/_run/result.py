@@ -77,9 +77,10 @@ class RunResult(Generic[OutputT]):
         stop_reason: why the run ended; "end" is the model's own wish, "turn_limit" and "call_limit" mean that it
             answered with what it had.
         messages: the whole history, to go on from with `agent.run(prompt, message_history=result.messages)`. Calls that
-            wait for a person are answered in it with the word that they were not run; `pending.messages` ends before.
+            wait for a person are answered in it with the word that they were not run.
         new_messages: the part of it that this run added.
-        tool_calls: every call, with what the model was told and how long it took, in the model's order.
+        tool_calls: every call that has its answer, with what the model was told and how long it took, in the model's
+            order. After `resume` those of the turn that waited are there again, the ones that ran before it too.
         usage: tokens and requests of this run.
         detail: the service's own words for an ending other than "end", "" where it gave none.
         turns: turns of the model, at most `Limits.turns`. The closing one, in which it can only answer with what it

@@ -122,7 +122,10 @@ def resume(agent: Agent[Any], offers: Offers, pending: Pending, decisions: Seque
     )
     if wishes.allowed is None:
         wishes = replace(wishes, allowed=pending.allowed)
-    run = _run(agent, offers, list(pending.messages), budget, wishes, len(pending.messages))
+    messages = list(pending.messages)
+    if messages and messages[-1].role == "tool":  # what was said of the turn that goes on now
+        del messages[-1]
+    run = _run(agent, offers, messages, budget, wishes, len(messages))
     run.waiting, run.decisions = pending, decisions
     run.conversation.breaker = pending.breaker.copy()
     if run.conversation.pages is not None and pending.pages:
