@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -319,3 +320,92 @@ def test_approve_of_an_agent_is_a_function(approve: Any) -> None:
     with pytest.raises(TypeError, match=r"approve=.*: it takes a function"):
         agent.run_sync("go")
     assert model.requests == []
+
+
+def _stored(**changes: Any) -> str:
+    """A dumped run of which one call waits and another has run; with changes made by hand."""
+    from toolsmith.testing import ScriptedModel
+
+    model = ScriptedModel([[call("pay", to="a", amount=500), call("balance")]])
+    waiting = Agent(model.provider("openai"), tools=_tools([])).run_sync("go", allowed_tools=["pay", "balance"]).pending
+    assert waiting is not None
+    data: dict[str, Any] = json.loads(waiting.dump())
+    for name, value in changes.items():
+        data[name] = {**data[name], **value} if isinstance(value, dict) and value else value
+    return json.dumps(data)
+
+
+_CHANGES: list[tuple[str, Any]] = [
+    ("turns", "1"),
+    ("turns", -1),
+    ("turns", 1.5),
+    ("tool_calls", "3"),
+    ("tool_calls", True),
+    ("usage", {"input_tokens": "x"}),
+    ("by_tool", {"pay": None}),
+    ("by_group", {"g": "1"}),
+    ("breaker", {"strikes": [["pay", "{}", 1, 1]]}),
+    ("allowed", "pay"),
+    ("allowed", [1]),
+    ("answered", {"1": {}}),
+    (
+        "answered",
+        {"7": {"result": {"success": True, "data": 1, "error": None, "notes": []}, "seconds": 0, "ran": True}},
+    ),
+    ("answered", {}),
+    ("calls", []),
+    ("calls", "c"),
+    ("calls", [{"id": 1, "name": "pay", "arguments": {}}]),
+    ("history", 3),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), _CHANGES, ids=str)
+def test_a_dumped_pending_is_looked_at_before_anything_runs(name: str, value: Any) -> None:
+    """Of the wrong type, or at odds with the history: told when it is loaded, not when the calls have run."""
+    with pytest.raises(HistoryError, match=r"This is no dumped `Pending`|was changed since it was dumped"):
+        Pending.load(_stored(**{name: value}))
+
+
+def test_what_a_person_is_shown_is_what_the_model_asked_for() -> None:
+    """Of a store in which somebody wrote other arguments, or another history, nothing runs."""
+    data = json.loads(_stored())
+    data["calls"][0]["arguments"] = {"to": "somebody else", "amount": 1000000}
+    with pytest.raises(HistoryError, match="changed since it was dumped"):
+        Pending.load(json.dumps(data))
+    data = json.loads(_stored())
+    data["history"] = data["history"].replace("500", "501")
+    with pytest.raises(HistoryError, match="changed since it was dumped"):
+        Pending.load(json.dumps(data))
+
+
+def test_a_database_may_write_the_same_json_in_another_way() -> None:
+    """Names in another order, and numbers spelt in another way, are no change."""
+    data = json.loads(_stored())
+    arguments = data["calls"][0]["arguments"]
+    data["calls"][0] = dict(reversed(data["calls"][0].items()))
+    data["calls"][0]["arguments"] = {"amount": float(arguments["amount"]), "to": arguments["to"]}
+    again = Pending.load(json.dumps(dict(sorted(data.items())), indent=2))
+    assert again.calls[0].arguments == arguments
+
+
+def test_calls_that_were_exchanged_in_memory_do_not_run() -> None:
+    from toolsmith.testing import ScriptedModel
+
+    log: Log = []
+    waiting = Pending.load(_stored())
+    agent = Agent(ScriptedModel([say("k")]).provider("openai"), tools=_tools(log))
+    for calls in ((), (replace(waiting.calls[0], name="balance"),), (replace(waiting.calls[0], id="c9"),)):
+        with pytest.raises(HistoryError):
+            agent.resume_sync(replace(waiting, calls=calls), approve=True)
+    assert log == []
+
+
+def test_a_tool_that_is_gone_meanwhile_may_be_named_in_allowed_tools() -> None:
+    """A new release has dropped a tool that nobody called: the run goes on."""
+    from toolsmith.testing import ScriptedModel
+
+    log: Log = []
+    agent = Agent(ScriptedModel([say("k")]).provider("openai"), tools=_tools(log)[:1])
+    assert agent.resume_sync(Pending.load(_stored()), approve=True).output == "k"
+    assert log == [("a", 500)]

@@ -30,8 +30,8 @@ from toolsmith.messages import Message, Source, ToolResult, Usage
 if TYPE_CHECKING:
     from toolsmith._calls.job import Job
     from toolsmith._run.loop import Conversation
-    from toolsmith._run.result import ToolRecord
     from toolsmith._run.steps import Decision
+    from toolsmith._run.turn import Turn
     from toolsmith._untrusted.spans import UntrustedSpan
     from toolsmith.dialects import Offered
     from toolsmith.messages import ToolCall
@@ -115,21 +115,16 @@ class Pending:
     pages: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @classmethod
-    def of(cls, talk: Conversation, calls: tuple[PendingCall, ...], records: Mapping[int, ToolRecord]) -> Pending:
-        """A run as it stands; later changes of the run do not reach it.
-
-        Args:
-            talk: the run; its history ends with the answers so far.
-            calls: the ones that wait.
-            records: by their place in the turn, the calls that have their answer.
-        """
+    def of(cls, talk: Conversation, turn: Turn, calls: tuple[PendingCall, ...]) -> Pending:
+        """A run as it stands, whose `turn` waits; later changes of the run do not reach it."""
         allowed, pages, budget = talk.allowed, talk.pages, talk.budget
         if pages is not None and allowed is not None:
             allowed = [name for name in allowed if name != pages.reader.name]
+        kept = {} if pages is None else pages.dump()  # before `so_far`, which cuts results that are cut again later
         return cls(
             calls,
-            list(talk.history),
-            {i: Answered(r.result, r.seconds, r.ran) for i, r in records.items()},
+            [*talk.history, turn.so_far()],
+            {i: Answered(r.result, r.seconds, r.ran) for i, r in turn.records.items()},
             budget.usage,
             budget.turns,
             budget.calls,
@@ -137,18 +132,20 @@ class Pending:
             talk.breaker.copy(),
             budget.by_group.copy(),
             allowed,
-            {} if pages is None else pages.dump(),
+            kept,
         )
 
     def dump(self) -> str:
         """As JSON text, for `load`."""
-        from toolsmith._arguments.jsontext import written
+        from toolsmith._arguments.jsontext import number, written
+        from toolsmith._run.stored import seal
 
-        calls = written([asdict(c) for c in self.calls], exact=True).decode()
+        calls, history = written([asdict(c) for c in self.calls], exact=True).decode(), dump_messages(self.messages)
         kept = json.dumps(
             {
                 "toolsmith_pending": VERSION,
-                "history": dump_messages(self.messages),
+                "seal": seal(json.loads(calls, parse_float=number), history),
+                "history": history,
                 "answered": {str(i): _dumped(a) for i, a in self.answered.items()},
                 "usage": asdict(self.usage),
                 "turns": self.turns,
@@ -167,15 +164,22 @@ class Pending:
         """What `dump` gave.
 
         Raises:
-            HistoryError: this is no such JSON, or of another version.
+            HistoryError: this is no such JSON, or of another version; or it was changed since, so that what a person
+                is shown is not what the model asked for.
         """
         from toolsmith._arguments.jsontext import number
+        from toolsmith._run.stored import agree, check, seal
 
         try:
             data: dict[str, Any] = json.loads(text, parse_float=number)
             if data["toolsmith_pending"] != VERSION:
                 raise HistoryError(f"This has version {data['toolsmith_pending']!r}; this toolsmith reads {VERSION}.")
-            return cls(
+            check(data)
+            if data.get("seal") not in (None, seal(data["calls"], data["history"])):
+                raise HistoryError(
+                    "This `Pending` was changed since it was dumped. Nothing was run; start the run again."
+                )
+            loaded = cls(
                 tuple(PendingCall.load(c) for c in data["calls"]),
                 load_messages(data["history"]),
                 {int(i): _answered(a) for i, a in data["answered"].items()},
@@ -188,6 +192,8 @@ class Pending:
                 data.get("allowed"),
                 _pages(data.get("pages", {})),
             )
+            agree(loaded.calls, loaded.messages, loaded.answered)
+            return loaded
         except HistoryError:
             raise
         except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:

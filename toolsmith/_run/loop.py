@@ -315,9 +315,9 @@ class Conversation:
         """The ending that waits for a person, if calls are still open."""
         if not calls:
             return None
-        self.history.append(turn.so_far())  # for those who go on without it
+        pending = Pending.of(self, turn, tuple(calls))
+        self.history.append(pending.messages[-1])  # for those who go on without it
         self.records += [turn.records[i] for i in sorted(turn.records)]
-        pending = Pending.of(self, tuple(calls), turn.records)
         return self._without_value("", "approval", "", pending)
 
     # ---- limits

@@ -20,7 +20,7 @@ from toolsmith._run.result import RunResult
 from toolsmith._run.steps import Decision, Ending
 from toolsmith._run.turn import repeats
 from toolsmith._run.watch import Watch, gives_untrusted
-from toolsmith.errors import RunError
+from toolsmith.errors import HistoryError, RunError
 from toolsmith.events import Event, HistoryMended, Observer, RunEnded, RunStarted
 from toolsmith.history import mend
 from toolsmith.limits import DEFAULT_RESULT_CHARS, LEAST_READ_ON, Limits
@@ -112,6 +112,8 @@ def _said(prompt: Prompt | None) -> str:
 
 def resume(agent: Agent[Any], offers: Offers, pending: Pending, decisions: Sequence[Decision], wishes: Wishes) -> Run:
     """A run that waited for a person, ready to go on; its budget goes on from where it was."""
+    from toolsmith._run.stored import agree
+
     budget = Budget(
         agent.limits,
         pending.usage,
@@ -121,7 +123,12 @@ def resume(agent: Agent[Any], offers: Offers, pending: Pending, decisions: Seque
         pending.by_group.copy(),
     )
     if wishes.allowed is None:
-        wishes = replace(wishes, allowed=pending.allowed)
+        # A tool may have gone meanwhile: then it cannot be called anyway.
+        left = None if pending.allowed is None else [name for name in pending.allowed if name in agent.tools]
+        wishes = replace(wishes, allowed=left)
+    if not pending.calls:
+        raise HistoryError("No call of this `Pending` waits for anybody.")
+    agree(pending.calls, pending.messages, pending.answered)
     messages = list(pending.messages)
     if messages and messages[-1].role == "tool":  # what was said of the turn that goes on now
         del messages[-1]
