@@ -409,3 +409,12 @@ def test_a_tool_that_is_gone_meanwhile_may_be_named_in_allowed_tools() -> None:
     agent = Agent(ScriptedModel([say("k")]).provider("openai"), tools=_tools(log)[:1])
     assert agent.resume_sync(Pending.load(_stored()), approve=True).output == "k"
     assert log == [("a", 500)]
+
+
+def test_what_is_no_pending_is_told_what_to_give() -> None:
+    from toolsmith.testing import ScriptedModel
+
+    agent = Agent(ScriptedModel([say("k")]).provider("openai"), tools=_tools([]))
+    for given in (_stored(), json.loads(_stored()), None, Pending.load(_stored()).calls):
+        with pytest.raises(TypeError, match=r"resume takes a RunResult or a Pending, not .*: .*Pending\.load\(text\)"):
+            agent.resume_sync(given, approve=True)  # pyright: ignore[reportArgumentType]

@@ -268,3 +268,39 @@ def test_after_the_models_answer_somebody_has_to_say_something() -> None:
     with pytest.raises(ValueError, match="ends with the model's answer"):
         agent.run_sync(message_history=before)
     assert len(model.requests) == 1
+
+
+def test_each_wrong_message_history_is_told_what_to_give() -> None:
+    """One error of ours, the same for all services, before anything is sent."""
+    model = ScriptedModel([say("Hello.")])
+    result = Agent(model.provider("openai")).run_sync("Hi")
+    wrong: list[tuple[Any, str]] = [
+        (dump_messages(result.messages), r"takes a list of Message, not str: write load_messages\(text\)"),
+        (result, r"takes a list of Message, not RunResult: write result\.messages"),
+        (result.messages[0], r"takes a list of Message, not Message: write \[message\]"),
+        ((m for m in result.messages), r"takes a list of Message, not generator: write list\("),
+        (3, "takes a list of Message, not int"),
+        ([{"role": "user", "content": "x"}], r"message_history\[0\] is a dict, and no Message"),
+        ([result.messages[0], "x"], r"message_history\[1\] is a str, and no Message"),
+        ([Message("system", (Text("x"),))], r"message_history\[0\].*'system'.*Agent\(instructions=...\)"),  # pyright: ignore[reportArgumentType]
+    ]
+    for api in get_args(Api):
+        model = ScriptedModel([say("Hello.")])
+        agent = Agent(model.provider(api))
+        for given_, says in wrong:
+            with pytest.raises((TypeError, HistoryError), match=says):
+                agent.run_sync("On", message_history=given_)
+        assert model.requests == []
+
+
+def test_what_a_database_has_parsed_is_no_text() -> None:
+    text = dump_messages([Message("user", (Text("x"),))])
+    with pytest.raises(HistoryError, match=r"takes the text that dump_messages\(\) gave, not dict"):
+        load_messages(json.loads(text))
+
+
+def test_half_a_surrogate_pair_is_no_item_of_a_service() -> None:
+    data = json.loads(dump_messages([Message("assistant", (Text("a"),), Native("anthropic", b"[]"))]))
+    data["messages"][0]["native"]["items"] = "\ud800"
+    with pytest.raises(HistoryError, match=r"messages\[0\]\.native.*surrogate"):
+        load_messages(json.dumps(data))

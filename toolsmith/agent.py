@@ -214,6 +214,7 @@ class Agent(Generic[OutputT]):
             RunError: the run ended without an answer; `error.messages` holds the history so far.
             ValueError: the prompt is empty, or a text with half of a surrogate pair in it; or there is none, and the
                 history ends with the model's answer.
+            TypeError: `message_history` is no list of messages; a text is read by `load_messages`.
         """
         return await self._begin(prompt, options).answer()
 
@@ -252,6 +253,7 @@ class Agent(Generic[OutputT]):
 
         Raises:
             ValueError: an id that does not wait, or a result that does not. `RunError` as for `run`.
+            TypeError: `waiting` is neither; a text is read by `Pending.load`.
         """
         return await self._resume(waiting, decided).answer()
 
@@ -316,11 +318,15 @@ class Agent(Generic[OutputT]):
 
     def _resume(self, waiting: Waiting, decided: ResumeOptions, *, keep: bool = False) -> Run:
         from toolsmith._run.run import resume
+        from toolsmith.approvals import Pending
 
         _check_options(decided, ResumeOptions)
         pending = waiting.pending if isinstance(waiting, RunResult) else waiting
-        if pending is None:
+        if isinstance(waiting, RunResult) and pending is None:
             raise ValueError("This run does not wait for anybody: its stop_reason is not 'approval'.")
+        if not isinstance(pending, Pending):
+            kind = type(pending).__name__
+            raise TypeError(f"resume takes a RunResult or a Pending, not {kind}: read one with Pending.load(text).")
         decisions = pending.decisions(decided.get("approve", ()), decided.get("deny", ()))
         options: RunOptions = {"deps": decided.get("deps"), "allowed_tools": decided.get("allowed_tools")}
         return resume(self, self._kept_offers(), pending, decisions, self._wishes(options, keep=keep))

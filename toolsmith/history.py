@@ -48,6 +48,7 @@ _KINDS: dict[str, type[Part]] = {
     "tool_output": ToolOutput,
     "opaque": Opaque,
 }
+_ROLES = get_args(Role)
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
@@ -62,6 +63,11 @@ def load_messages(text: str | bytes) -> list[Message]:
     Raises:
         HistoryError: this is no such JSON; the text says where it is wrong.
     """
+    if not isinstance(text, (str, bytes, bytearray)):  # pyright: ignore[reportUnnecessaryIsInstance] - not all check
+        raise HistoryError(
+            f"load_messages takes the text that dump_messages() gave, not {type(text).__name__}. Keep it as a text; "
+            "what a database has parsed is one again after json.dumps()."
+        )
     try:
         data: Any = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -142,8 +148,8 @@ def load_media(data: Any, where: str) -> Media:
 def _load(data: Any, where: str) -> Message:
     entry = _mapping(data, where)
     role = entry.get("role")
-    if role not in get_args(Role):
-        raise HistoryError(f"{where}.role: {role!r} must be one of {', '.join(get_args(Role))}.")
+    if role not in _ROLES:
+        raise HistoryError(f"{where}.role: {role!r} must be one of {', '.join(_ROLES)}.")
     parts = entry.get("parts")
     if not isinstance(parts, list):
         raise HistoryError(f"{where}.parts: must be a list.")
@@ -154,7 +160,10 @@ def _load(data: Any, where: str) -> Message:
         api, items, prefix = held.get("api"), held.get("items"), held.get("prefix", "")
         if not isinstance(api, str) or not isinstance(items, str) or not isinstance(prefix, str):
             raise HistoryError(f"{where}.native: must have the texts 'api' and 'items'.")
-        native = Native(api, items.encode("utf-8"), prefix)
+        try:
+            native = Native(api, items.encode("utf-8"), prefix)
+        except UnicodeEncodeError:
+            raise HistoryError(f"{where}.native.items: has half of a surrogate pair.") from None
     return Message(cast("Role", role), loaded, native)
 
 
@@ -208,6 +217,36 @@ def _mapping(data: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(data, dict):
         raise HistoryError(f"{where}: must be an object.")
     return cast("dict[str, Any]", data)
+
+
+def given_history(history: object) -> Sequence[Message]:
+    """What a user gave as `message_history`.
+
+    Raises:
+        TypeError: it is no list of messages; the text says what to give.
+        HistoryError: a message of a role that there is not.
+    """
+    if not isinstance(history, Sequence) or isinstance(history, (str, bytes)):
+        instead = {"str": "write load_messages(text)", "bytes": "write load_messages(text)"}
+        instead |= {"RunResult": "write result.messages", "Pending": "write pending.messages"}
+        instead |= {"Message": "write [message]", "generator": "write list(...)"}
+        kind = type(history).__name__
+        raise TypeError(
+            f"message_history takes a list of Message, not {kind}: {instead.get(kind, 'give result.messages')}."
+        )
+    held = cast("Sequence[object]", history)
+    for index, message in enumerate(held):
+        if not isinstance(message, Message):
+            raise TypeError(
+                f"message_history[{index}] is a {type(message).__name__}, and no Message. What dump_messages() gave is "
+                "read by load_messages(); of other data make Message('user', (Text('...'),))."
+            )
+        if message.role not in _ROLES:
+            raise HistoryError(
+                f"message_history[{index}] has the role {message.role!r}; there are {', '.join(_ROLES)}. Instructions "
+                "are given as Agent(instructions=...)."
+            )
+    return cast("Sequence[Message]", held)
 
 
 def mend(messages: Sequence[Message], lost: Callable[[str], str]) -> tuple[list[Message], list[str]]:

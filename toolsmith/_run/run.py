@@ -22,7 +22,7 @@ from toolsmith._run.turn import repeats
 from toolsmith._run.watch import Watch, gives_untrusted
 from toolsmith.errors import HistoryError, RunError
 from toolsmith.events import Event, HistoryMended, Observer, RunEnded, RunStarted
-from toolsmith.history import mend
+from toolsmith.history import given_history, mend
 from toolsmith.limits import DEFAULT_RESULT_CHARS, LEAST_READ_ON, Limits
 from toolsmith.messages import Message, Prompt, Text, encoded_text, prompt_parts
 from toolsmith.registry import ToolRegistry
@@ -76,7 +76,7 @@ def begin(
         history: what was said before.
         wishes: the rest.
     """
-    messages, notes = mend(history or (), _words(agent, wishes).answer_lost)
+    messages, notes = mend(() if history is None else given_history(history), _words(agent, wishes).answer_lost)
     before = len(messages)
     if prompt is not None:
         messages.append(Message("user", prompt_parts(prompt)))
