@@ -119,6 +119,16 @@ GOLDEN: list[tuple[str, str]] = [
         "Do not repeat this call; go another way or ask.",
     ),
     (
+        FEEDBACK.denied("delete_file", "too dangerous"),
+        "`delete_file` was not run: the user did not allow it. Their reason: too dangerous. "
+        "Do not repeat this call; go another way or ask.",
+    ),
+    (
+        FEEDBACK.denied("delete_file", "Why now?\n"),
+        "`delete_file` was not run: the user did not allow it. Their reason: Why now? "
+        "Do not repeat this call; go another way or ask.",
+    ),
+    (
         FEEDBACK.timed_out("build", 30.0),
         "`build` gave no result within 30 seconds. It may still be running and may still take effect: "
         "check what it has done before you call it again, or ask it for less.",

@@ -27,8 +27,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolsmith import Tool, ToolError, ToolResult
+from toolsmith import Agent, Tool, ToolError, ToolResult, tool
 from toolsmith._plain import MAX_DEPTH, MAX_ITEMS
+from toolsmith.testing import ScriptedModel, call, say
 
 
 class Colour(enum.Enum):
@@ -329,3 +330,19 @@ def test_a_success_is_always_json_in_utf_8(value: Any) -> None:
         assert json.loads(json.dumps(result.data, allow_nan=False, ensure_ascii=False).encode()) == result.data
     else:
         assert "was run" in str(result.error)
+
+
+def test_a_printed_result_has_no_text_of_a_hidden_exception() -> None:
+    """Results and events are printed and logged; what the model is not shown is not in them by the way."""
+    seen: list[object] = []
+
+    @tool
+    def connect() -> str:
+        """Connect."""
+        raise RuntimeError("password=hunter2")
+
+    model = ScriptedModel([call("connect"), say("It failed.")])
+    result = Agent(model.provider("openai"), tools=[connect], observers=[seen.append]).run_sync("go")
+    assert str(result.tool_calls[0].exception) == "password=hunter2"
+    assert "hunter2" not in repr(result)
+    assert "hunter2" not in repr(seen)

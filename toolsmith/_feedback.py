@@ -19,7 +19,7 @@ from pydantic_core import to_json
 from toolsmith._arguments.likeness import nearest
 from toolsmith._arguments.problems import Broken, Hint, Problem
 from toolsmith._arguments.shapes import Shapes
-from toolsmith._wording.arguments import MAX_TEXT, shortened
+from toolsmith._wording.arguments import MAX_TEXT, sentence, shortened
 from toolsmith._wording.media import MediaWording
 from toolsmith._wording.run import RunWording
 from toolsmith._wording.size import SizeWording
@@ -213,7 +213,7 @@ class Feedback(MediaWording, RunWording, SizeWording, UntrustedWording):
 
     def denied(self, tool: str, reason: str = "") -> str:
         """The user did not allow the call."""
-        why = f" Their reason: {shortened(reason, 500)}" if reason else ""
+        why = f" Their reason: {sentence(reason, 500)}" if reason.strip() else ""
         return f"`{tool}` was not run: the user did not allow it.{why} Do not repeat this call; go another way or ask."
 
     # ---- calls that failed
@@ -278,7 +278,7 @@ class Feedback(MediaWording, RunWording, SizeWording, UntrustedWording):
         words = f"`{tool}` failed: {said}" if said else f"`{tool}` failed without saying why"
         words += "" if words.endswith((".", "!", "?", ">")) else "."  # ">" ends a fence
         if error.hint:
-            words += f" {shortened(error.hint, 1_000)}"
+            words += f" {sentence(error.hint, 1_000)}"
         if error.use and (visible is None or error.use in visible):
             given = f" with {_json(dict(error.arguments), 1_000)}" if error.arguments else ""
             words += f" Call `{error.use}`{given} next."

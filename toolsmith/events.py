@@ -6,6 +6,7 @@ Observers are told in order, on the thread that drives the run. One that raises 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
 from toolsmith._dataclass import dataclass
@@ -116,7 +117,7 @@ class ToolResultReady:
         result: what the model is told.
         seconds: how long the tool ran; 0.0 where it was not run.
         ran: False where the call was refused before the function started.
-        exception: what the tool raised, if it did; never shown to the model.
+        exception: what the tool raised, if it did; never shown to the model, nor in the `repr`.
         reference: short id that stands in the model's text and in the log, "" where there was no exception.
     """
 
@@ -124,7 +125,7 @@ class ToolResultReady:
     result: ToolResult
     seconds: float
     ran: bool
-    exception: BaseException | None = None
+    exception: BaseException | None = field(default=None, repr=False)
     reference: str = ""
 
 

@@ -40,7 +40,7 @@ class ToolRecord:
         turn: in which turn, from 1.
         seconds: how long the function ran; 0.0 where it was not run.
         ran: False where the call was refused before the function started.
-        exception: what the function raised, if it did; never shown to the model.
+        exception: what the function raised, if it did; never shown to the model, nor in the `repr`.
         reference: stands in the model's text and in the log.
     """
 
@@ -49,7 +49,7 @@ class ToolRecord:
     turn: int
     seconds: float = 0.0
     ran: bool = False
-    exception: BaseException | None = None
+    exception: BaseException | None = field(default=None, repr=False)
     reference: str = ""
 
 

@@ -338,6 +338,12 @@ def shortened(text: object, most: int) -> str:
     return words if len(words) <= most else f"{words[: most - 3]}..."
 
 
+def sentence(text: str, most: int) -> str:
+    """A text that something follows: shortened, and ended as a sentence is."""
+    words = shortened(text.strip(), most)
+    return words if words.endswith((".", "!", "?", "…", "。", "！", "？", ">")) else f"{words}."  # ">" ends a fence
+
+
 def _middle(text: str, most: int) -> str:
     half = most // 2 - 2
     return text if len(text) <= most else f"{text[:half]}...{text[-half:]}"
