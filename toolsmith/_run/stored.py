@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired, cast
 
 from annotated_types import Ge
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from toolsmith.errors import HistoryError
@@ -52,8 +52,15 @@ class _Answer(TypedDict):
     ran: bool
 
 
+def _row(value: Any) -> Any:
+    return tuple(cast("list[Any]", value)) if isinstance(value, list) else value
+
+
+_Strike = Annotated[tuple[str, str, str, Count], BeforeValidator(_row)]  # JSON has no tuples
+
+
 class _Breaker(TypedDict):
-    strikes: list[Annotated[tuple[str, str, str, Count], Field(strict=False)]]
+    strikes: list[_Strike]
     warned: dict[str, Count]
     stopped: dict[str, Count]
 
