@@ -518,3 +518,28 @@ def test_a_counter_that_no_file_can_hold_is_told_when_it_is_made(tmp_path: Path)
     counter = SQLiteCounter(tmp_path / "counts.db")
     counter.take([("calls", 1)])
     assert SQLiteCounter(tmp_path / "counts.db").taken() == {"calls": 1}
+
+
+@pytest.mark.parametrize("seconds", [float("inf"), 1e300, 1e10, 5])
+@pytest.mark.parametrize("name", ["seconds", "tool_timeout"])
+def test_a_time_longer_than_a_machine_can_wait_is_no_limit(name: str, seconds: float) -> None:
+    """Threads cannot wait longer than `threading.TIMEOUT_MAX`, some 292 years; the loop has no such bound."""
+    limits = Limits(**{name: seconds})
+    slow = Tool(free, timeout=1e10)
+    for tools in (TOOLS, [slow]):
+        model = ScriptedModel([call("free", n=1), say("done")] * 2)
+        agent = Agent(model.provider("openai"), tools=tools, limits=limits)
+        assert agent.run_sync("go").output == "done"
+        assert asyncio.run(agent.run("go")).output == "done"
+    assert slow.call_json_sync('{"n": 1}').success
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("seconds", float("nan")), ("tool_timeout", float("nan")), ("calls", float("nan")), ("turns", float("inf")),
+     ("calls", 1.5), ("tokens", 10.0), ("result_chars", 1e6)],
+)  # fmt: skip
+def test_what_is_no_number_of_what_is_counted_is_refused(name: str, value: float) -> None:
+    """NaN would bound nothing, and there is no half a call."""
+    with pytest.raises(ValueError, match=rf"Limits\({name}=\.\.\.\) takes .* or None, not {value!r}"):
+        Limits(**{name: value})  # pyright: ignore[reportArgumentType]

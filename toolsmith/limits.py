@@ -77,6 +77,9 @@ class Limits:
                 continue
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise ValueError(f"Limits({f.name}=...) takes a number or None, not {value!r}.")
+            if value != value or (isinstance(value, float) and f.name not in ("seconds", "tool_timeout")):
+                kind = "a number of seconds" if f.name in ("seconds", "tool_timeout") else "a whole number"
+                raise ValueError(f"Limits({f.name}=...) takes {kind} or None, not {value!r}.")
             # Zero calls is a sensible wish (answer without tools); zero of the others could never give an answer.
             if value < 0 or (value == 0 and f.name != "calls"):
                 least = "0 or more" if f.name == "calls" else "more than 0"

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from io import IOBase
-from math import inf
+from threading import TIMEOUT_MAX
 from time import perf_counter
 from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -60,7 +60,7 @@ def alone(tool: Tool[..., Any], text: str, checked: Checked, context: RunContext
         values=checked.values,
         notes=checked.notes,
         context=context,
-        timeout=None if timeout == inf else timeout,
+        timeout=None if timeout > TIMEOUT_MAX else timeout,
         report=None if context is None else context.reporter,
     )
 

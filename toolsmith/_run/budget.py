@@ -10,8 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
-from math import inf
-from threading import Lock
+from threading import TIMEOUT_MAX, Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -102,7 +101,8 @@ class Budget:
 
     def start(self) -> None:
         """The clock runs from now."""
-        own = None if self.limits.seconds is None else monotonic() + self.limits.seconds
+        seconds = self.limits.seconds
+        own = None if seconds is None or seconds > TIMEOUT_MAX else monotonic() + seconds
         around = None if self.outer is None else self.outer.deadline
         self.deadline = min((d for d in (own, around) if d is not None), default=None)
 
@@ -121,7 +121,7 @@ class Budget:
         least = tool.options.timeout if tool.options.timeout is not None else self.limits.tool_timeout
         if (left := self.seconds_left) is not None:
             least = left if least is None else min(least, left)
-        return None if least == inf else least
+        return None if least is None or least > TIMEOUT_MAX else least
 
     def charge(self, usage: Usage) -> None:
         """Count what a request has used."""
