@@ -524,7 +524,8 @@ def test_a_counter_that_no_file_can_hold_is_told_when_it_is_made(tmp_path: Path)
 @pytest.mark.parametrize("name", ["seconds", "tool_timeout"])
 def test_a_time_longer_than_a_machine_can_wait_is_no_limit(name: str, seconds: float) -> None:
     """Threads cannot wait longer than `threading.TIMEOUT_MAX`, some 292 years; the loop has no such bound."""
-    limits = Limits(**{name: seconds})
+    given: dict[str, Any] = {name: seconds}
+    limits = Limits(**given)
     slow = Tool(free, timeout=1e10)
     for tools in (TOOLS, [slow]):
         model = ScriptedModel([call("free", n=1), say("done")] * 2)

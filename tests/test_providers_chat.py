@@ -296,6 +296,7 @@ def test_the_form_before_tool_calls() -> None:
     [
         (b"", "bad_response"),
         (b"<html>", "bad_response"),
+        (b"[" * 100_000, "bad_response"),
         (b'{"choices": []}', "bad_response"),
         (b'{"choices": [{"index": 0}]}', "bad_response"),
         (b'{"error": {"message": "m", "code": 429}}', "rate_limit"),

@@ -26,6 +26,7 @@ from service_answers import Answer, Words, at_once, streamed
 from toolsmith.errors import ConfigError, ProviderError
 from toolsmith.providers import ModelSettings, resolve
 from toolsmith.providers._http import SDKCarrier
+from toolsmith.providers._wire import load
 from toolsmith.providers.anthropic import AnthropicMessages
 from toolsmith.providers.openai_chat import OpenAIChat
 from toolsmith.providers.openai_responses import OpenAIResponses
@@ -726,3 +727,9 @@ def test_no_sdk_is_loaded_before_the_first_request() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_an_answer_that_is_nested_without_end() -> None:
+    """Whole or as an event it is no JSON; Python's own reader, the second one asked, gives up with a RecursionError."""
+    with pytest.raises(ValueError, match="recursion"):
+        load(b"[" * 100_000)

@@ -26,9 +26,12 @@ def load(data: bytes) -> Any:
     """
     try:
         return from_json(data)
-    except ValueError:
+    except ValueError as refused:
         # Half a surrogate pair ("\\ud83d") is legal JSON that no UTF-8 can hold: some servers cut an emoji in two.
-        mended = sound(json.dumps(json.loads(data), ensure_ascii=False)).encode()
+        try:
+            mended = sound(json.dumps(json.loads(data), ensure_ascii=False)).encode()
+        except RecursionError:
+            raise refused from None  # nested too deeply: no service's answer, and no fault of ours
         return from_json(mended)
 
 
