@@ -15,7 +15,7 @@ from future_functions import EARLY, Box, hidden, make_local
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from toolsmith import DefinitionError, RunContext, Tool, tool
+from toolsmith import Agent, DefinitionError, RunContext, Tool, ToolRegistry, tool
 
 MODULE: Any = future_functions
 
@@ -91,9 +91,16 @@ def test_a_method_is_bound_to_its_instance() -> None:
 
 
 def test_a_method_without_its_instance_is_refused() -> None:
-    """A model cannot send `self`, and the way out is named."""
-    with pytest.raises(DefinitionError, match=r"is a method of Shop.*from an instance: Shop\(\.\.\.\)\.buy"):
-        _ = Shop.buy.spec
+    """A model cannot send `self`, and the way out is named as soon as the tool is offered."""
+    offers: list[Callable[[], object]] = [
+        lambda: Shop.buy.spec,
+        lambda: ToolRegistry([Shop.buy]),
+        lambda: Agent("openai:gpt-6-astra", tools=[Shop(1).buy, Shop.buy]),
+    ]
+    for offer in offers:
+        with pytest.raises(DefinitionError, match=r"is a method of Shop.*from an instance: Shop\(\.\.\.\)\.buy"):
+            offer()
+    assert ToolRegistry([Shop(1).buy]).has("buy")
 
 
 def test_bound_class_and_static_methods() -> None:

@@ -65,6 +65,7 @@ class ToolRegistry:
 
     def _add(self, entry: ToolLike) -> None:
         made: Tool[..., Any] = as_tool(entry)
+        made.refuse_unbound()
         taken = self._tools.get(made.name)
         if taken is not None and taken.__wrapped__ is made.__wrapped__:
             raise DefinitionError(

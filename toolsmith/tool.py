@@ -223,11 +223,19 @@ class Tool(Generic[P, R]):
             DefinitionError: it is a method that nobody has taken from an instance.
         """
         if self._spec is None:
-            if self._reading.unbound and not self._bound:
-                raise DefinitionError(no_instance(self._reading))
+            self.refuse_unbound()
             made = self._defined()
             self._spec = ToolSpec(self.name, made.description, made.schema)
         return self._spec
+
+    def refuse_unbound(self) -> None:
+        """See that no object is missing which only Python code could give.
+
+        Raises:
+            DefinitionError: it is a method that nobody has taken from an instance.
+        """
+        if self._reading.unbound and not self._bound:
+            raise DefinitionError(no_instance(self._reading))
 
     @property
     def takes_context(self) -> bool:
