@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import functools
 import typing
-from typing import Any, Literal, LiteralString, cast
+from typing import Annotated, Any, Literal, LiteralString, cast
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator
 
 from toolsmith import DefinitionError, Tool, tool
 
@@ -138,3 +139,52 @@ def test_literals() -> None:
         Tool(direct)
     with pytest.raises(DefinitionError, match=r"test_callables\.py:\d+: .*bytes in a Literal"):
         Tool(nested)
+
+
+class Plain(enum.Enum):
+    A = "a"
+
+
+class Text(enum.StrEnum):
+    A = "a"
+
+
+class OfPlain(BaseModel):
+    tag: Literal[Plain.A]
+
+
+class OfText(BaseModel):
+    tag: Literal[Text.A]
+
+
+class Mended(BaseModel):
+    tag: Annotated[Literal[Plain.A], BeforeValidator(Plain)]
+
+
+@dataclasses.dataclass
+class PlainData:
+    tag: Literal[Plain.A]
+
+
+def test_a_member_of_a_plain_enum_in_the_literal_of_a_field_is_refused() -> None:
+    """pydantic takes no JSON for it there: the model would be told to send what is then refused."""
+
+    def of_model(x: list[OfPlain]) -> None: ...
+    def of_data(x: PlainData) -> None: ...
+    def direct(x: Literal[Plain.A]) -> str:
+        return str(x)
+
+    def of_text(x: OfText) -> str:
+        return x.tag.value
+
+    def of_mended(x: Mended) -> str:
+        return str(x.tag)
+
+    words = r"test_callables\.py:\d+: .*Plain\.A in the Literal of a field .*from str"
+    functions: list[Any] = [of_model, of_data]
+    for function in functions:
+        with pytest.raises(DefinitionError, match=words):
+            Tool(function)
+    assert Tool(direct).call_json_sync('{"x": "a"}').data == "Plain.A"
+    assert Tool(of_text).call_json_sync('{"x": {"tag": "a"}}').data == "a"
+    assert Tool(of_mended).call_json_sync('{"x": {"tag": "a"}}').data == "Plain.A"

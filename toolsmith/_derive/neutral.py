@@ -178,6 +178,12 @@ class NeutralSchema(GenerateJsonSchema):
     def literal_schema(self, schema: core_schema.LiteralSchema) -> Json:
         if any(isinstance(v, bytes) for v in schema["expected"]):
             return self.handle_invalid_for_json_schema(schema, "bytes in a Literal")
+        for member in () if self._exact or self.doubts.lax else schema["expected"]:
+            # pydantic wants the member itself there, unless it is a text or a number too or a validator makes it one.
+            if isinstance(member, enum.Enum) and not isinstance(member, (str, int, float)):
+                kind = type(member).__name__
+                way = f"derive {kind} from str as well, or write the values instead of the members"
+                return self.handle_invalid_for_json_schema(schema, f"{member} in the Literal of a field ({way})")
         made = super().literal_schema(schema)
         self._note_numbers(made["enum"] if "enum" in made else [made["const"]])
         return made
