@@ -12,7 +12,18 @@ from typing import Any, cast
 import pytest
 from wire import Wire
 
-from toolsmith import Agent, HistoryError, Limits, Message, Pending, PendingCall, Tool, ToolOutput, tool
+from toolsmith import (
+    Agent,
+    DefinitionError,
+    HistoryError,
+    Limits,
+    Message,
+    Pending,
+    PendingCall,
+    Tool,
+    ToolOutput,
+    tool,
+)
 from toolsmith.events import ApprovalNeeded, Event
 from toolsmith.testing import call, say
 
@@ -418,3 +429,17 @@ def test_what_is_no_pending_is_told_what_to_give() -> None:
     for given in (_stored(), json.loads(_stored()), None, Pending.load(_stored()).calls):
         with pytest.raises(TypeError, match=r"resume takes a RunResult or a Pending, not .*: .*Pending\.load\(text\)"):
             agent.resume_sync(given, approve=True)  # pyright: ignore[reportArgumentType]
+
+
+def test_an_async_function_cannot_say_whether_a_call_needs_approval() -> None:
+    """It would answer with a coroutine, which is true of every call."""
+
+    async def large(pending: PendingCall) -> bool:
+        return pending.arguments["amount"] > 100
+
+    predicate: Any = large
+    with pytest.raises(DefinitionError, match="requires_approval=large: give a plain function"):
+
+        @tool(requires_approval=predicate)
+        def pay(amount: int) -> None:  # pyright: ignore[reportUnusedFunction]
+            """Pay."""

@@ -293,6 +293,23 @@ def test_a_tool_result_is_taken_as_it_is() -> None:
     assert said == ToolResult(False, error="`probe` failed: Closed on Sundays."), "what its author says is not lost"
 
 
+def test_media_that_are_none_are_the_tools_failure(caplog: pytest.LogCaptureFixture) -> None:
+    """The run goes on, and the log says what an author may give."""
+
+    @tool
+    def draw() -> ToolResult:
+        """Draw."""
+        media: Any = ("chart.png",)
+        return ToolResult(True, "a chart", media=media)
+
+    result = draw.call_json_sync("{}")
+    assert not result.success
+    assert "internal error" in str(result.error)
+    assert "takes Image and File objects, not 'chart.png'" in caplog.text
+    model = ScriptedModel([call("draw"), say("done")])
+    assert Agent(model.provider("openai"), tools=[draw]).run_sync("go").output == "done"
+
+
 def test_a_coroutine_from_a_sync_function_is_awaited() -> None:
     """Who forgets the `await` gets the result all the same, on both roads."""
 

@@ -116,6 +116,9 @@ def result_of(
 
 
 def _checked(given: ToolResult, tool_name: str, origin: object, feedback: Feedback) -> ToolResult:
+    for one in cast("Sequence[object]", given.media):  # the author's own
+        if not isinstance(one, (Image, File)):
+            raise TypeError(f"ToolResult(media=...) takes Image and File objects, not {one!r}.")
     made = result_of(given.data, tool_name, origin, feedback, given.media)
     if given.success and not made.success:
         return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import fields
 from difflib import get_close_matches
@@ -180,6 +181,8 @@ def option_problems(options: dict[str, Any]) -> list[str]:
     approval = options.get("requires_approval", False)
     if not isinstance(approval, bool) and not callable(approval):
         found.append(f"requires_approval={approval!r}: give True, False or a function of the call.")
+    elif inspect.iscoroutinefunction(approval):
+        found.append(f"requires_approval={approval.__name__}: give a plain function: an async one would be no answer.")
     if options.get("on_error") is not None:
         from toolsmith.remedies import on_error_problems
 
