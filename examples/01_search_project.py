@@ -2,7 +2,7 @@
 
 Run it on this project, with the embedded model (no key, no network):
 
-    toolsmith run examples/01_search_project.py:tools "Which files mention the word tenacity?"
+    toolsmith run examples/01_search_project.py:tools "Which lines mention the word tenacity?"
 
 `search_files` needs an index that nobody has built yet. It says so with a `ToolError` that names the tool to call,
 `build_index`; the model calls it and searches again. Set `PROJECT` to search in another folder.
@@ -121,4 +121,4 @@ def _text_files() -> list[Path]:
 tools = ToolRegistry([search_files, build_index, read_file, count_lines])
 
 if __name__ == "__main__":
-    print(Agent(tools=tools).run_sync("Which files mention the word tenacity?").output)
+    print(Agent(tools=tools).run_sync("Which lines mention the word tenacity?").output)
