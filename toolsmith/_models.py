@@ -18,11 +18,12 @@ def chosen_models(
 
     Raises:
         ConfigError: an empty list, or a name that `toolsmith.config.find_model` does not find.
+        TypeError: an object that is no provider.
     """
     chosen = [*model] if isinstance(model, Sequence) and not isinstance(model, str) else [model]
     if not chosen:
         raise ConfigError("Agent(model=[]) names no model. Give one, such as 'anthropic:claude-opus-5-5'.")
-    return [_found(one) if one is None or isinstance(one, str) else one for one in chosen]
+    return [_found(one) if one is None or isinstance(one, str) else _looked_at(one) for one in chosen]
 
 
 def _found(name: str | None) -> ModelSettings:
@@ -32,3 +33,22 @@ def _found(name: str | None) -> ModelSettings:
     from toolsmith import config
 
     return config.find_model(name)
+
+
+def _looked_at(one: ModelSettings | Provider) -> ModelSettings | Provider:
+    if isinstance(one, ModelSettings):
+        return one
+    kind = one.__name__ if isinstance(one, type) else type(one).__name__
+    if isinstance(one, type):
+        raise TypeError(f"Agent(model=...) takes a provider, not the class {kind}: write {kind}(...).")
+    wanted = [name for name in vars(Provider) if not name.startswith("_")]
+    missing = [name for name in wanted if not hasattr(type(one), name) and name not in getattr(one, "__dict__", ())]
+    if not missing:
+        return one
+    if callable(getattr(one, "provider", None)):
+        raise TypeError(f"Agent(model=...): a {kind} gives providers: write {kind}(...).provider('openai').")
+    lacks = f"no {', no '.join(missing[:3])}" + (f" and {len(missing) - 3} others" if len(missing) > 3 else "")
+    raise TypeError(
+        f"Agent(model=...) takes a model's name, ModelSettings or a provider. {kind} has {lacks}; all that a provider "
+        "has is in toolsmith.providers.Provider."
+    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypedDict, cast
 
 from typing_extensions import TypeVar, Unpack
 
+from toolsmith import _given as given
 from toolsmith._models import chosen_models
 from toolsmith._run.result import RunResult, StopReason, ToolRecord
 from toolsmith.errors import ConfigError
@@ -152,6 +153,7 @@ class Agent(Generic[OutputT]):
         from toolsmith.registry import ToolRegistry, check_names
 
         self.name = name
+        given.text("Agent", instructions=instructions)
         self.instructions = encoded_text(instructions, "Agent(instructions=...)")
         self.limits = _limits(limits, max_calls_per_run, tool_timeout)
         self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(_iterable(tools))
@@ -392,6 +394,6 @@ def _words(feedback: object) -> Feedback | None:
 
 
 def _iterable(tools: object) -> Iterable[ToolLike | ToolRegistry]:
-    if callable(tools):
-        raise TypeError("Agent(tools=...) takes a list: write tools=[...] also for a single tool.")
+    if callable(tools) or tools is None:
+        raise TypeError("Agent(tools=...) takes a list: write tools=[...] also for a single tool, or none.")
     return cast("Iterable[ToolLike | ToolRegistry]", tools)

@@ -107,7 +107,12 @@ class ScriptedModel:
         Args:
             api: "anthropic", "openai" or "openai-chat".
             model: the model's name; None for a current one of that API.
+
+        Raises:
+            ValueError: another API.
         """
+        if api not in DEFAULT_MODELS:
+            raise ValueError(f"ScriptedModel.provider({api!r}): give {', '.join(map(repr, DEFAULT_MODELS))}.")
         from toolsmith.testing.transport import in_process_provider
 
         return in_process_provider(self, api, model or DEFAULT_MODELS[api])
