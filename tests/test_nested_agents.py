@@ -470,3 +470,40 @@ def test_the_command_line_shows_what_an_inner_agent_does(capsys: pytest.CaptureF
     shown = capsys.readouterr().err.splitlines()
     assert any(line.strip().endswith(('→ search(query="a")', '-> search(query="a")')) for line in shown)
     assert not any("Event" in line or "object at" in line for line in shown)
+
+
+def test_an_async_tool_that_makes_sync_runs_of_its_own() -> None:
+    """Three deep: each run's async tools have a loop that nobody blocks, and the next run finds them again."""
+
+    @tool
+    async def leaf() -> str:
+        """Be the last one."""
+        await asyncio.sleep(0)
+        return f"leaf on {threading.current_thread().name}"
+
+    def inner(of: Any) -> str:
+        model = ScriptedModel([call(of.name), say("inner done")])
+        result = Agent(model.provider("openai"), tools=[of], limits=Limits(tool_timeout=20)).run_sync("go")
+        assert result.tool_calls[0].result.success, result.tool_calls[0].result.error
+        return result.output
+
+    @tool
+    async def middle() -> str:
+        """Make a run."""
+        await asyncio.sleep(0)
+        return inner(leaf)
+
+    @tool
+    async def outer() -> str:
+        """Make a run."""
+        await asyncio.sleep(0)
+        return inner(middle)
+
+    before = threading.active_count()
+    for number in range(3):
+        began = time.monotonic()
+        assert inner(outer) == "inner done"
+        assert time.monotonic() - began < 10
+        if number == 0:
+            before = threading.active_count()
+    assert threading.active_count() <= before

@@ -80,7 +80,7 @@ class _Pool:
 
 
 _pool = _Pool()
-_loop: asyncio.AbstractEventLoop | None = None
+_loops: list[asyncio.AbstractEventLoop] = []  # the second one for runs inside of tools on the first, and so on
 _loop_lock = threading.Lock()
 
 
@@ -174,29 +174,40 @@ def background_loop() -> asyncio.AbstractEventLoop:
     """The event loop on which async tools of sync runs live.
 
     One for the whole process, not one a call: clients that a tool keeps (pools, sessions) are bound to the loop they
-    were first used on, and would find it closed the second time.
+    were first used on, and would find it closed the second time. A tool that lives there and makes a sync run of its
+    own blocks that loop until its run has ended, and so the async tools of that run live on another.
     """
-    global _loop
     with _loop_lock:
-        if _loop is None or _loop.is_closed():
+        depth = _depth()
+        if depth < len(_loops) and _loops[depth].is_closed():
+            del _loops[depth]
+        if depth >= len(_loops):
             loop = asyncio.new_event_loop()
             threading.Thread(target=loop.run_forever, name="toolsmith-loop", daemon=True).start()
-            _loop = loop
-        return _loop
+            _loops.append(loop)
+        return _loops[depth]
 
 
 def forget_loop() -> None:
     """The background loop is stuck in a tool that blocks: leave it to itself, the next one to ask gets a new loop."""
-    global _loop
     with _loop_lock:
-        _loop = None
+        del _loops[_depth() :]
+
+
+def _depth() -> int:
+    """How many sync runs stand around this one whose async tools called each other."""
+    try:
+        here = asyncio.get_running_loop()
+    except RuntimeError:
+        return 0
+    return _loops.index(here) + 1 if here in _loops else 0
 
 
 def _after_fork() -> None:
     # The child has none of the parent's threads; what it inherited would wait for ever.
-    global _pool, _loop, _loop_lock
+    global _pool, _loop_lock
     _pool = _Pool()
-    _loop = None
+    _loops.clear()
     _loop_lock = threading.Lock()
 
 
