@@ -188,3 +188,21 @@ def test_a_member_of_a_plain_enum_in_the_literal_of_a_field_is_refused() -> None
     assert Tool(direct).call_json_sync('{"x": "a"}').data == "Plain.A"
     assert Tool(of_text).call_json_sync('{"x": {"tag": "a"}}').data == "a"
     assert Tool(of_mended).call_json_sync('{"x": {"tag": "a"}}').data == "Plain.A"
+
+
+class Colour(enum.Enum):
+    RED = "r"
+    ROUGE = "r"  # noqa: PIE796 (an alias)
+    BLUE = "b"
+
+
+def test_an_alias_in_an_enum_is_no_further_value() -> None:
+    """Neither in the schema nor in what a model is told of it."""
+
+    def paint(colour: Colour) -> str:
+        return colour.name
+
+    made = Tool(paint)
+    assert made.input_schema["properties"]["colour"]["enum"] == ["r", "b"]
+    assert made.call_json_sync('{"colour": "r"}').data == "RED"
+    assert '`colour` must be "r" or "b"' in str(made.call_json_sync('{"colour": "x"}').error)

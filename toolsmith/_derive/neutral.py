@@ -167,7 +167,8 @@ class NeutralSchema(GenerateJsonSchema):
 
     def enum_schema(self, schema: core_schema.EnumSchema) -> Json:
         cls = cast("type[enum.Enum]", schema["cls"])
-        made = super().enum_schema(schema)
+        members = list({id(m): m for m in schema["members"]}.values())  # an alias is the same member again
+        made = super().enum_schema({**schema, "members": members})
         if schema.get("missing") is not None:
             self.doubts.always = True
         self._note_numbers(made["enum"])
