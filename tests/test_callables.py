@@ -9,7 +9,7 @@ import typing
 from typing import Annotated, Any, Literal, LiteralString, cast
 
 import pytest
-from pydantic import BaseModel, BeforeValidator
+from pydantic import BaseModel, BeforeValidator, Field
 
 from toolsmith import DefinitionError, Tool, tool
 
@@ -143,6 +143,7 @@ def test_literals() -> None:
 
 class Plain(enum.Enum):
     A = "a"
+    B = "b"
 
 
 class Text(enum.StrEnum):
@@ -151,6 +152,10 @@ class Text(enum.StrEnum):
 
 class OfPlain(BaseModel):
     tag: Literal[Plain.A]
+
+
+class OtherPlain(BaseModel):
+    tag: Literal[Plain.B]
 
 
 class OfText(BaseModel):
@@ -181,7 +186,11 @@ def test_a_member_of_a_plain_enum_in_the_literal_of_a_field_is_refused() -> None
         return str(x.tag)
 
     words = r"test_callables\.py:\d+: .*Plain\.A in the Literal of a field .*from str"
-    functions: list[Any] = [of_model, of_data]
+
+    def of_union(x: OfPlain | int) -> None: ...
+    def of_tagged(x: Annotated[OfPlain | OtherPlain, Field(discriminator="tag")]) -> None: ...
+
+    functions: list[Any] = [of_model, of_data, of_union, of_tagged]
     for function in functions:
         with pytest.raises(DefinitionError, match=words):
             Tool(function)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, NotRequired, cast, get_args, get_origin
 
 from pydantic import ConfigDict, TypeAdapter
-from pydantic.errors import PydanticUndefinedAnnotation
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUndefinedAnnotation
 from pydantic_core import SchemaError
 from typing_extensions import TypedDict
 
@@ -44,6 +44,8 @@ def build(name: str, hints: Mapping[str, Any], scope: Scope | None = None) -> Bu
     adapter, names = _adapter(name, hints, scope)
     generator = NeutralSchema()
     schema = generator.generate(adapter.core_schema)
+    if generator.impossible:
+        raise PydanticInvalidForJsonSchema(f"Cannot generate a JsonSchema for {generator.impossible}")
     for model in generator.models:
         # So that the function can make one, and its result be shown: pydantic does this itself at a first use.
         if not model.__pydantic_complete__:

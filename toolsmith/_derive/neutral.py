@@ -65,6 +65,7 @@ class NeutralSchema(GenerateJsonSchema):
         self.doubts = Doubts()
         self.models: list[type[BaseModel]] = []
         self._exact = 0
+        self.impossible = ""
         self._documented: dict[str, str] = {}
         self._in_words = False
         self._tagged = False
@@ -184,7 +185,8 @@ class NeutralSchema(GenerateJsonSchema):
             if isinstance(member, enum.Enum) and not isinstance(member, (str, int, float)):
                 kind = type(member).__name__
                 way = f"derive {kind} from str as well, or write the values instead of the members"
-                return self.handle_invalid_for_json_schema(schema, f"{member} in the Literal of a field ({way})")
+                # Of a union pydantic would only leave this branch out.
+                self.impossible = self.impossible or f"{member} in the Literal of a field ({way})"
         made = super().literal_schema(schema)
         self._note_numbers(made["enum"] if "enum" in made else [made["const"]])
         return made
