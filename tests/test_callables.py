@@ -9,7 +9,7 @@ import typing
 from typing import Annotated, Any, Literal, LiteralString, cast
 
 import pytest
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import AliasChoices, AliasPath, BaseModel, BeforeValidator, Field
 
 from toolsmith import DefinitionError, Tool, tool
 
@@ -215,3 +215,31 @@ def test_an_alias_in_an_enum_is_no_further_value() -> None:
     assert made.input_schema["properties"]["colour"]["enum"] == ["r", "b"]
     assert made.call_json_sync('{"colour": "r"}').data == "RED"
     assert '`colour` must be "r" or "b"' in str(made.call_json_sync('{"colour": "x"}').error)
+
+
+class Deep(BaseModel):
+    p: int = Field(validation_alias=AliasPath("a", "b"))
+
+
+class Flat(BaseModel):
+    p: int = Field(validation_alias=AliasChoices("q", AliasPath("a", "b")))
+
+
+def test_what_no_name_of_an_argument_can_say_is_refused() -> None:
+    """The schema would ask for one thing, and the validator for another."""
+
+    def by_path(x: Deep) -> None: ...
+    def by_tuple(x: dict[tuple[int, int], str]) -> None: ...
+    def by_none(x: dict[None, str]) -> None: ...
+    def by_choice(x: Flat) -> int:
+        return x.p
+
+    refused: list[tuple[Any, str]] = [
+        (by_path, r"a field that is read from a path, a\.b"),
+        (by_tuple, "tuple as the key of an object"),
+        (by_none, "none as the key of an object"),
+    ]
+    for function, words in refused:
+        with pytest.raises(DefinitionError, match=rf"test_callables\.py:\d+: .*{words}"):
+            Tool(function)
+    assert Tool(by_choice).call_json_sync('{"x": {"q": 1}}').data == 1

@@ -151,8 +151,14 @@ class NeutralSchema(GenerateJsonSchema):
         return super().dataclass_field_schema(schema)
 
     def _note_alias(self, schema: Any) -> None:
-        if isinstance(schema.get("validation_alias"), list):
-            self.doubts.always = True  # AliasChoices: the schema names the first one only
+        alias: Any = schema.get("validation_alias")
+        if not isinstance(alias, list):
+            return
+        self.doubts.always = True  # AliasChoices: the schema names the first one only
+        first: list[Any] = alias[0] if isinstance(alias[0], list) else alias
+        if len(first) > 1:  # AliasPath; the schema would ask for the field under its own name
+            path = ".".join(map(str, first))
+            self.impossible = self.impossible or f"a field that is read from a path, {path} (nest a model there)"
 
     def named_tuple_schema(self, schema: core_schema.NamedTupleSchema) -> Json:
         # The validator takes an object, which tells a model the names, and an array as well.
@@ -247,6 +253,8 @@ class NeutralSchema(GenerateJsonSchema):
             made["propertyNames"] = {"pattern": _COMPLEX}
         elif kind == "bool":
             made["propertyNames"] = {"enum": ["true", "false"]}
+        elif kind in {"tuple", "none"}:
+            self.impossible = self.impossible or f"{kind} as the key of an object (make the keys texts)"
         elif kind == "enum":
             made["propertyNames"] = {"enum": [str(_json_key(m.value)) for m in keys["members"]]}
         self.doubts.always = True
