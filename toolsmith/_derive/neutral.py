@@ -155,7 +155,7 @@ class NeutralSchema(GenerateJsonSchema):
         if not isinstance(alias, list):
             return
         self.doubts.always = True  # AliasChoices: the schema names the first one only
-        first: list[Any] = alias[0] if isinstance(alias[0], list) else alias
+        first = cast("list[Any]", alias[0] if isinstance(alias[0], list) else alias)
         if len(first) > 1:  # AliasPath; the schema would ask for the field under its own name
             path = ".".join(map(str, first))
             self.impossible = self.impossible or f"a field that is read from a path, {path} (nest a model there)"
