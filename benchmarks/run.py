@@ -1,6 +1,6 @@
 """toolsmith side by side with the loop by hand on the SDKs, and with other frameworks: one command for the whole table.
 
-    python benchmarks/run.py                        # everything: three rounds, some 25 minutes
+    python benchmarks/run.py                        # everything: three rounds, some 40 minutes
     python benchmarks/run.py --rounds 1 --only loop call --sides raw toolsmith
     python benchmarks/run.py --report               # write the tables and plots anew from the last figures
 

@@ -91,7 +91,18 @@ def bodies() -> dict[str, type[Any]]:
         def __hash__(self) -> int:
             return 3
 
-    return {x.__name__: x for x in (Plain, Named, Derived, Empty, Own)}
+    class OwnEqual:
+        """Doc."""
+
+        a: int
+        b: str = "x"
+        c: list[int] = dataclasses.field(default_factory=list[int], hash=False)
+        d: int = 4
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+    return {x.__name__: x for x in (Plain, Named, Derived, Empty, Own, OwnEqual)}
 
 
 def pair(name: str, flags: dict[str, bool]) -> tuple[Any, Any]:
@@ -191,7 +202,7 @@ def test_type_hints_of_the_constructor_can_be_read() -> None:
 def test_a_class_without_slots_is_refused() -> None:
     """The filling of slots needs slots."""
     with pytest.raises(TypeError, match=r"slots; use dataclasses\.dataclass"):
-        quick(slots=False)(bodies()["Plain"])
+        quick(frozen=True)(bodies()["Plain"])
 
 
 def test_instances_pickle() -> None:

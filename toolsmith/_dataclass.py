@@ -39,7 +39,7 @@ def _quick(
     eq: bool = True,
     repr: bool = True,
     kw_only: bool = False,
-    slots: bool = True,
+    slots: bool = False,
 ) -> Any:
     """The standard decorator's meaning for these flags; `slots` must be true; no `InitVar`, no parent."""
     if cls is None:
@@ -62,10 +62,10 @@ def _quick(
     made.__init__ = _init(made, fields, frozen=frozen)
     if repr and "__repr__" not in own:
         made.__repr__ = _repr(tuple(x.name for x in fields if x.repr))
-    if eq and "__eq__" not in own:
-        key = _key(tuple(x.name for x in fields if x.compare))
-        made.__eq__ = _eq(key)
-        if "__hash__" not in own:
+    if eq:
+        if "__eq__" not in own:
+            made.__eq__ = _eq(_key(tuple(x.name for x in fields if x.compare)))
+        if own.get("__hash__") is None:  # which Python itself puts there, beside an `__eq__`
             hashed = tuple(x.name for x in fields if (x.compare if x.hash is None else x.hash))
             made.__hash__ = _hash(_key(hashed)) if frozen else None
     if frozen:

@@ -38,9 +38,10 @@ def _found(name: str | None) -> ModelSettings:
 def _looked_at(one: ModelSettings | Provider) -> ModelSettings | Provider:
     if isinstance(one, ModelSettings):
         return one
-    kind = one.__name__ if isinstance(one, type) else type(one).__name__
     if isinstance(one, type):
-        raise TypeError(f"Agent(model=...) takes a provider, not the class {kind}: write {kind}(...).")
+        name = one.__name__
+        raise TypeError(f"Agent(model=...) takes a provider, not the class {name}: write {name}(...).")
+    kind = type(one).__name__
     wanted = [name for name in vars(Provider) if not name.startswith("_")]
     missing = [name for name in wanted if not hasattr(type(one), name) and name not in getattr(one, "__dict__", ())]
     if not missing:

@@ -75,10 +75,10 @@ class Limits:
             value = getattr(self, f.name)
             if value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, (int, float)):
-                raise ValueError(f"Limits({f.name}=...) takes a number or None, not {value!r}.")
-            if value != value or (isinstance(value, float) and f.name not in ("seconds", "tool_timeout")):
-                kind = "a number of seconds" if f.name in ("seconds", "tool_timeout") else "a whole number"
+            kinds, kind = (int, "a whole number")
+            if f.name in ("seconds", "tool_timeout"):
+                kinds, kind = (int, float), "a number of seconds"
+            if isinstance(value, bool) or not isinstance(value, kinds) or value != value:  # NaN is no number
                 raise ValueError(f"Limits({f.name}=...) takes {kind} or None, not {value!r}.")
             # Zero calls is a sensible wish (answer without tools); zero of the others could never give an answer.
             if value < 0 or (value == 0 and f.name != "calls"):

@@ -24,15 +24,15 @@ _WAY_OUT = (
 _LINK = re.compile(r"\s*For further information visit \S+")
 
 
-def misfits(reading: Reading, hints: Mapping[str, Any], *, known: bool) -> list[str]:
+def misfits(reading: Reading, hints: Mapping[str, Any], scope: Scope, *, known: bool) -> list[str]:
     """One sentence or two for each parameter that pydantic or JSON cannot take.
 
     Args:
         hints: the fields of the arguments' TypedDict.
+        scope: where the names in their types are looked for.
         known: something else is known to be wrong, so that it is no wonder if nothing is found here.
     """
     found: list[str] = []
-    scope = Scope(reading.function, reading.call)
     for parameter in reading.parameters:
         if parameter.name in hints and (why := _why(hints[parameter.name], scope)):
             place = reading.place.of_parameter(parameter.name)

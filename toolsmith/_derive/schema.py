@@ -75,14 +75,15 @@ def derive(
     doc = docstring.parse(reading.doc, reading.documented)
     found += _stale(reading, doc, strict_docs)
     parameters = [p for p in reading.parameters if not p.is_context]
-    with names_at_hand(Scope(reading.function, reading.call).at_hand):
+    scope = Scope(reading.function, reading.call)
+    with names_at_hand(scope.at_hand):
         hints = _hints(reading, parameters, found)
     if reading.deferred is not None and not found:
         raise Deferred(reading.deferred)
-    built = None if found else _attempt(reading, hints)
+    built = None if found else _attempt(reading, hints, scope)
     if built is None:
         # The whole failed, or must not be: find out which parameters are to blame, all of them.
-        raise DefinitionError(found + misfits(reading, hints, known=bool(found)))
+        raise DefinitionError(found + misfits(reading, hints, scope, known=bool(found)))
     adapter, schema, doubts = built.adapter, built.schema, built.doubts
     _tell(schema, parameters, _docs(doc.params, reading), adapter)
     contexts = [p.name for p in reading.parameters if p.is_context]
@@ -177,8 +178,7 @@ def _free_name(taken: list[str]) -> Any:
     return Annotated[str, AfterValidator(free), Field(json_schema_extra={"not": {"enum": list(taken)}})]
 
 
-def _attempt(reading: Reading, hints: Mapping[str, Any]) -> Built | None:
-    scope = Scope(reading.function, reading.call)
+def _attempt(reading: Reading, hints: Mapping[str, Any], scope: Scope) -> Built | None:
     try:
         return build(reading.name, hints, scope)
     except PydanticUndefinedAnnotation as error:
