@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from itertools import repeat
 from typing import Any
 
 import pytest
 from service_answers import Answer, Call, Words, at_once, streamed
+from web_servers import listening
 
 from toolsmith import Agent, ModelSettings, ProviderError, tool
 from toolsmith.providers import _reading
@@ -66,16 +66,9 @@ def serving(*answers: tuple[int, dict[str, str], Callable[[], Iterator[bytes]]])
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handling)
-    httpd.daemon_threads = True
-    served = Endless(f"http://127.0.0.1:{httpd.server_address[1]}", list(answers))
-    thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
+    with listening(Handling) as url:
+        served = Endless(url, list(answers))
         yield served
-    finally:
-        httpd.shutdown()
-        httpd.server_close()
 
 
 def whole(api: str, driver: str, answer: Answer) -> tuple[int, dict[str, str], Callable[[], Iterator[bytes]]]:

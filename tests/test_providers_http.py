@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import anthropic
@@ -22,6 +22,7 @@ import httpx2
 import openai
 import pytest
 from service_answers import Answer, Words, at_once, streamed
+from web_servers import listening
 
 from toolsmith.errors import ConfigError, ProviderError
 from toolsmith.providers import ModelSettings, resolve
@@ -480,16 +481,9 @@ def serving(answer: Callable[[bytes], tuple[int, bytes]], *, drip: float = 0.0) 
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handling)
-    httpd.daemon_threads = True
-    served = Server(f"http://127.0.0.1:{httpd.server_address[1]}")
-    thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
+    with listening(Handling) as url:
+        served = Server(url)
         yield served
-    finally:
-        httpd.shutdown()
-        httpd.server_close()
 
 
 @every_api

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -82,6 +83,20 @@ def respond_json(data: Any, status: int = 200, **headers: str) -> bytes:
 def redirect(to: str, status: int = 302) -> bytes:
     """A redirect."""
     return respond(status, "moved", location=to)
+
+
+@contextmanager
+def listening(handling: type[BaseHTTPRequestHandler]) -> Generator[str]:
+    """A server on a thread, with the standard library's handler; gives its address."""
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), handling)
+    httpd.daemon_threads = True
+    thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{httpd.server_address[1]}"
+    finally:
+        httpd.shutdown()
+        httpd.server_close()
 
 
 @contextmanager
