@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any, cast
 
+from toolsmith._derive.definitions import DATA, NAMED, PREFIX
+
 Json = dict[str, Any]
 
-_PREFIX = "#/$defs/"
 _MOST_LEVELS = 6
 """Definitions within definitions become objects within objects, of which a service may allow few (OpenAI: 10)."""
-
-_DATA = frozenset({"default", "examples", "enum", "const", "required"})
-_NAMED = frozenset({"properties", "patternProperties", "$defs"})
 
 _Site = tuple[Any, Any]
 """A reference: the dict or list that it stands in, and under which key."""
@@ -46,12 +44,12 @@ def inline(schema: Json) -> Json:
 def _find(node: Json, sites: dict[str, list[_Site]]) -> None:
     """Note each reference below a schema. One that is the schema itself cannot be moved, and counts twice."""
     if isinstance(ref := node.get("$ref"), str):
-        sites[ref.removeprefix(_PREFIX)] += [(None, None)] * 2
+        sites[ref.removeprefix(PREFIX)] += [(None, None)] * 2
     for key, value in node.items():
-        if key in _DATA:
+        if key in DATA:
             continue
         if isinstance(value, dict):
-            if key in _NAMED:
+            if key in NAMED:
                 _find_in(cast("Json", value).items(), value, sites)
             else:
                 _find_in([(key, value)], node, sites)
@@ -64,7 +62,7 @@ def _find_in(items: Any, container: Any, sites: dict[str, list[_Site]]) -> None:
         if isinstance(value, dict):
             ref = cast("Json", value).get("$ref")
             if isinstance(ref, str):
-                sites[ref.removeprefix(_PREFIX)].append((container, key))
+                sites[ref.removeprefix(PREFIX)].append((container, key))
             else:
                 _find(cast("Json", value), sites)
 

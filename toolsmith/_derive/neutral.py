@@ -17,6 +17,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from pydantic_core import PydanticSerializationError, core_schema
 
 from toolsmith._dataclass import dataclass
+from toolsmith._derive.definitions import PREFIX, gather
 from toolsmith._derive.enum_docs import member_docs
 from toolsmith._derive.exactly import Exactly
 from toolsmith._derive.tags import require_tags
@@ -81,8 +82,18 @@ class NeutralSchema(GenerateJsonSchema):
     def mode(self) -> JsonSchemaMode:
         return "validation"  # what comes in; a model may ask to be described as what goes out
 
+    def get_defs_ref(self, core_mode_ref: Any) -> Any:
+        return core_mode_ref[0]  # `gather` names those that are needed
+
     def generate(self, schema: Any, mode: Any = "validation") -> Json:
-        made = super().generate(schema, mode)
+        made = self.generate_inner(schema)
+        if "$ref" in made:  # all parameters together, which nothing refers to
+            made = self.definitions.pop(made["$ref"].removeprefix(PREFIX))
+        try:
+            gather(made, cast("dict[str, Json]", self.definitions))
+        except KeyError:
+            self.get_json_ref_counts(made)  # which knows why there is none
+            raise
         for name, definition in made.get("$defs", {}).items():
             # pydantic gives an enum its title and description last of all.
             title = definition.get("title", "")
