@@ -86,6 +86,7 @@ def test_a_page_instead_of_a_stream(api: str) -> None:
     accumulator = provider(api).accumulator()
     accumulator.feed(b"<html><head><title>Bad ")
     accumulator.feed(b"gateway</title></head>\n\n</html>")
+    assert accumulator.end() == ()
     with pytest.raises(ProviderError, match="Bad gateway") as caught:
         accumulator.finish()
     assert caught.value.category == "bad_response"
@@ -95,7 +96,26 @@ def test_a_page_instead_of_a_stream(api: str) -> None:
 def test_an_answer_sent_at_once_though_a_stream_was_asked_for(api: str) -> None:
     """Some servers and proxies ignore `stream`; the answer counts all the same."""
     whole = at_once(api, FULL)
-    assert read(api, [whole[:10], whole[10:]])[0] == provider(api).decode(whole)
+    accumulator = provider(api).accumulator()
+    assert [*accumulator.feed(whole[:10]), *accumulator.feed(whole[10:])] == []
+    deltas = accumulator.end()
+    reply = accumulator.finish()
+    assert reply == provider(api).decode(whole)
+    assert [d.text for d in deltas if isinstance(d, TextDelta)] == [reply.message.text]
+    assert [d.text for d in deltas if isinstance(d, ReasoningDelta)] == ["Let me think: ä€😀"]
+    (call,) = reply.message.tool_calls
+    assert deltas[-2:] == [ToolCallStarted(call.id, "add"), ToolArgumentsDelta(call.id, call.arguments)]
+    assert accumulator.end() == (), "each is told once"
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_last_event_without_its_blank_line_is_told(api: str) -> None:
+    """Some servers send none after the last words: they count, and they are shown."""
+    stream = streamed(api, Answer([Words("Hello")]))
+    accumulator = provider(api).accumulator()
+    last = stream.rstrip()
+    deltas = [*accumulator.feed(last), *accumulator.end()]
+    assert accumulator.finish().message.text == "Hello" == "".join(d.text for d in deltas if isinstance(d, TextDelta))
 
 
 @pytest.mark.parametrize("api", APIS)

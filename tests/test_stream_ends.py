@@ -13,9 +13,10 @@ from fault_proxy import Cut, Fault, FaultProxy, Hang
 from wire import APIS
 
 from toolsmith import Agent, Limits, ModelSettings, ProviderError, RunResult, tool
+from toolsmith.events import Event, TextDelta, ToolArgumentsDelta, ToolCallStarted
 from toolsmith.messages import Reply
 from toolsmith.providers.anthropic import AnthropicMessages
-from toolsmith.testing import Api, ScriptedModel, call, deliver, say
+from toolsmith.testing import Api, ScriptedModel, call, deliver, garbage, say
 from toolsmith.testing.script import Step
 
 IN_THE_LAST_CHUNK = -3
@@ -153,3 +154,72 @@ def test_a_piece_of_nothing() -> None:
         with pytest.raises(ProviderError) as caught:
             read(claude_stream(goes_on(0, **delta)))
         assert caught.value.category == "bad_response"
+
+
+WHOLE: dict[Api, tuple[dict[str, object], ...]] = {
+    "anthropic": (
+        {
+            "content": [
+                {"type": "text", "text": "I add."},
+                {"type": "tool_use", "id": "t1", "name": "add", "input": {"a": 1}},
+            ],
+            "stop_reason": "tool_use",
+        },
+        {"content": [{"type": "text", "text": "It is 41."}], "stop_reason": "end_turn"},
+    ),
+    "openai": (
+        {
+            "output": [
+                {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I add."}]},
+                {"type": "function_call", "call_id": "t1", "name": "add", "arguments": '{"a":1}'},
+            ],
+            "status": "completed",
+        },
+        {
+            "output": [
+                {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It is 41."}]}
+            ],
+            "status": "completed",
+        },
+    ),
+    "openai-chat": (
+        {
+            "choices": [
+                {
+                    "message": {
+                        "content": "I add.",
+                        "tool_calls": [{"id": "t1", "function": {"name": "add", "arguments": '{"a":1}'}}],
+                    },
+                    "finish_reason": "tool_calls",
+                }
+            ]
+        },
+        {"choices": [{"message": {"content": "It is 41."}, "finish_reason": "stop"}]},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_a_server_that_does_not_stream(api: Api, kind: str) -> None:
+    """It answers with one JSON body: whoever prints the deltas shows that answer all the same, and its calls."""
+    told: list[Event] = []
+    bodies = [garbage(json.dumps({"id": "x", **body})) for body in WHOLE[api]]
+    with ScriptedModel(bodies).serve() as server:
+        agent = Agent(server.provider(api), tools=[add], observers=[told.append])
+
+        async def read() -> str:
+            async with agent.run_stream("go") as events:
+                async for _ in events:
+                    pass
+            return events.result.output
+
+        if kind == "async":
+            output = asyncio.run(read())
+        else:
+            with agent.run_stream_sync("go") as events:
+                assert [*events] == told
+            output = events.result.output
+    assert (output, RAN) == ("It is 41.", [1])
+    assert [e.text for e in told if isinstance(e, TextDelta)] == ["I add.", "It is 41."]
+    begun = [e for e in told if isinstance(e, ToolCallStarted | ToolArgumentsDelta)]
+    assert begun == [ToolCallStarted("t1", "add"), ToolArgumentsDelta("t1", '{"a":1}')]

@@ -268,7 +268,9 @@ class SyncDeltas(Deltas):
                 if deltas := accumulator.feed(chunk):
                     yield deltas
                 if accumulator.over:
-                    return
+                    break
+        if deltas := accumulator.end():
+            yield deltas
 
     def _finish(self) -> None:
         self._reply = self._accumulator.finish()
@@ -292,6 +294,7 @@ class AsyncDeltas(Deltas):
             first = accumulator.feed(chunk)
             if first or accumulator.over:
                 break
+        first = first or accumulator.end()
         made = cls(accumulator, first, chunks)
         if not first:
             await made._finish()
@@ -306,6 +309,8 @@ class AsyncDeltas(Deltas):
                         yield deltas
                     if self._accumulator.over:
                         break
+            if deltas := self._accumulator.end():
+                yield deltas
             await self._finish()
 
     async def _finish(self) -> None:

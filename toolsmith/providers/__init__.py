@@ -46,6 +46,14 @@ class Accumulator(Protocol):
         """Take the next bytes, cut anywhere; give the events they complete."""
         ...
 
+    def end(self) -> Sequence[Delta]:
+        """The bytes have ended, or `over` is true: give the events that were waiting for more bytes.
+
+        Called before `finish`, and maybe twice: the second time there are none. None as well where `finish` will
+        raise: what a program was shown of an answer keeps it from being asked for again.
+        """
+        ...
+
     def finish(self) -> Reply:
         """The whole answer, equal to what `decode` gives for the same answer sent at once.
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from toolsmith.errors import ProviderError
+from pydantic_core import from_json
+
+from toolsmith._plain import sound
 from toolsmith.events import Delta, ReasoningDelta, TextDelta, ToolArgumentsDelta, ToolCallStarted
 from toolsmith.messages import (
     Message,
@@ -27,7 +29,7 @@ from toolsmith.messages import (
 )
 from toolsmith.providers._failures import cut_short, refusal
 from toolsmith.providers._hosted import claude_citations
-from toolsmith.providers._sse import EventSplitter
+from toolsmith.providers._stream import AnswerStream
 from toolsmith.providers._wire import (
     CallIds,
     arguments_object,
@@ -35,7 +37,6 @@ from toolsmith.providers._wire import (
     arr,
     bad_response,
     dump,
-    is_whole,
     load,
     num,
     obj,
@@ -173,27 +174,29 @@ class _Block:
             else:
                 body[key] = value
 
+    def text(self) -> str:
+        """All that the deltas have brought."""
+        return sound("".join(self.pieces))
+
     def whole(self) -> dict[str, Any]:
         """The whole block, as the API takes it back."""
-        text, kind = "".join(self.pieces), txt(self.body.get("type"))
+        text, kind = self.text(), txt(self.body.get("type"))
         if kind in ("text", "thinking"):
-            return {**self.body, kind: txt(self.body.get(kind)) + text}
+            return {**self.body, kind: sound(txt(self.body.get(kind))) + text}
         if text.strip():  # cut or invalid: the API takes nothing but an object
             return {**self.body, "input": arguments_object(text) or {}}
         return self.body
 
 
-class MessageStream:
+class MessageStream(AnswerStream):
     """Puts one streamed message together from its raw events; an `Accumulator`."""
 
     def __init__(self, provider: str) -> None:
-        self._provider = provider
-        self._events = EventSplitter()
+        super().__init__(provider, read_message)
         self._ids = CallIds("")
         self._message: dict[str, Any] = {}
         self._begun: list[tuple[int, _Block]] = []
         self._at: dict[int, _Block] = {}  # the one under way, by the index that its events carry
-        self._error: ProviderError | None = None
         self._ended = False
         self._words = Words()
 
@@ -202,22 +205,12 @@ class MessageStream:
         """Whether the answer has had its end, or an error in its place."""
         return self._ended or self._error is not None
 
-    def feed(self, chunk: bytes) -> Sequence[Delta]:
-        """Take the next bytes, cut anywhere; give the events they complete."""
-        return self._take(self._events.feed(chunk))
-
-    def finish(self) -> Reply:
-        """The whole answer, as `read_message` would give it."""
-        self._take([data for data in self._events.end() if is_whole(data)])
-        if self._error is not None:
-            raise self._error
-        if plain := self._events.plain.strip():
-            return read_message(self._provider, plain)  # not a stream: a page, an error, or an answer sent at once
+    def _whole(self) -> Reply:
         if not self._ended:
             raise cut_short(self._provider)
         # by index; a server that gives each block the same one means the order in which they came
         blocks = [block for _, block in sorted(self._begun, key=lambda begun: begun[0])]
-        written = {at: text for at, b in enumerate(blocks) if b.call_id and (text := "".join(b.pieces)).strip()}
+        written = {at: text for at, b in enumerate(blocks) if b.call_id and (text := b.text()).strip()}
         return _reply({**self._message, "content": [b.whole() for b in blocks]}, written)
 
     def _take(self, found: Sequence[bytes]) -> list[Delta]:
@@ -226,10 +219,10 @@ class MessageStream:
             if self._error is not None:
                 break
             try:
-                event = obj(load(data))
+                event = obj(from_json(data))
             except ValueError:
-                self._error = bad_response(self._provider, data)
-                break
+                if (event := self._halved(data)) is None:
+                    break
             if event.get("type") == "content_block_delta":
                 delta = self._delta(event)
                 if delta is not None:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from toolsmith.errors import ProviderError
+from pydantic_core import from_json
+
 from toolsmith.events import Delta, ReasoningDelta, TextDelta, ToolArgumentsDelta, ToolCallStarted
 from toolsmith.messages import Reply
 from toolsmith.providers._chat_answers import REASONING_KEYS, call_ids, label_of, read_completion, reply_of
 from toolsmith.providers._failures import cut_short, refusal
-from toolsmith.providers._sse import EventSplitter
-from toolsmith.providers._wire import arguments_object, arguments_text, arr, bad_response, is_whole, load, obj, txt
+from toolsmith.providers._stream import AnswerStream
+from toolsmith.providers._wire import arguments_object, arguments_text, arr, obj, sounded, txt
 
 
 class _Call:
@@ -47,12 +48,11 @@ class _Call:
         return begins and arguments_object("".join(self.pieces)) is not None
 
 
-class ChatStream:
+class ChatStream(AnswerStream):
     """Puts one streamed completion together from its raw chunks; an `Accumulator`."""
 
     def __init__(self, provider: str) -> None:
-        self._provider = provider
-        self._events = EventSplitter()
+        super().__init__(provider, read_completion)
         self._completion: dict[str, Any] = {}  # the first chunk, and the usage of the last
         self._ids = call_ids({})
         self._content: list[Any] = []  # str, or items where the server answers in parts
@@ -61,30 +61,19 @@ class ChatStream:
         self._at: dict[int, _Call] = {}
         self._finish: object = None
         self._ended = False
-        self._error: ProviderError | None = None
 
     @property
     def over(self) -> bool:
         """Whether the answer has had its end, or an error in its place."""
         return self._ended or self._error is not None
 
-    def feed(self, chunk: bytes) -> Sequence[Delta]:
-        """Take the next bytes, cut anywhere; give the events they complete."""
-        return self._take(self._events.feed(chunk))
-
-    def finish(self) -> Reply:
-        """The whole answer, as `read_completion` would give it."""
-        self._take([data for data in self._events.end() if is_whole(data)])
-        if self._error is not None:
-            raise self._error
-        if plain := self._events.plain.strip():
-            return read_completion(self._provider, plain)  # not a stream: a page, an error, or an answer sent at once
+    def _whole(self) -> Reply:
         if not self._ended and self._finish is None:
             raise cut_short(self._provider)
         message = {**self._more, "role": "assistant", "content": self._whole_content()}
         if self._calls:
             message["tool_calls"] = [call.wire() for call in self._calls]
-        return reply_of(self._completion, message, self._finish)
+        return reply_of(self._completion, message if self._halves is None else sounded(message), self._finish)
 
     def _whole_content(self) -> str | list[Any] | None:
         if not self._content:
@@ -102,10 +91,10 @@ class ChatStream:
                 self._ended = True
                 break
             try:
-                chunk = obj(load(data))
+                chunk = obj(from_json(data))
             except ValueError:
-                self._error = bad_response(self._provider, data)
-                break
+                if (chunk := self._halved(data)) is None:
+                    break
             deltas += self._chunk(chunk)
         return deltas
 

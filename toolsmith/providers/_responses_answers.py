@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from toolsmith.errors import RETRYABLE, ProviderError
+from pydantic_core import from_json
+
+from toolsmith.errors import RETRYABLE
 from toolsmith.events import Delta, ReasoningDelta, TextDelta, ToolArgumentsDelta, ToolCallStarted
 from toolsmith.messages import (
     Message,
@@ -27,17 +29,17 @@ from toolsmith.messages import (
 )
 from toolsmith.providers._failures import cut_short, refusal
 from toolsmith.providers._hosted import url_citations
-from toolsmith.providers._sse import EventSplitter
+from toolsmith.providers._stream import AnswerStream
 from toolsmith.providers._wire import (
     CallIds,
     arguments_text,
     arr,
     bad_response,
     dump,
-    is_whole,
     load,
     num,
     obj,
+    sounded,
     txt,
     wire_id,
     wire_name,
@@ -167,21 +169,19 @@ def _usage(usage: Mapping[str, Any], searches: int) -> Usage:
     )
 
 
-class ResponseStream:
+class ResponseStream(AnswerStream):
     """Puts one streamed response together from its raw events; an `Accumulator`.
 
     Items are taken from `output_item.done`: what `output_item.added` shows of encrypted reasoning may be incomplete.
     """
 
     def __init__(self, provider: str) -> None:
-        self._provider = provider
-        self._events = EventSplitter()
+        super().__init__(provider, read_response)
         self._ids = CallIds("")
         self._calls: dict[int, str] = {}  # output index -> call id
         self._written: set[int] = set()  # output indexes whose arguments came in pieces
         self._items: dict[int, Any] = {}
         self._response: dict[str, Any] | None = None  # of the terminal event
-        self._error: ProviderError | None = None
         self._words = Words()
 
     @property
@@ -189,22 +189,13 @@ class ResponseStream:
         """Whether the answer has had its end, or an error in its place."""
         return self._response is not None or self._error is not None
 
-    def feed(self, chunk: bytes) -> Sequence[Delta]:
-        """Take the next bytes, cut anywhere; give the events they complete."""
-        return self._take(self._events.feed(chunk))
-
-    def finish(self) -> Reply:
-        """The whole answer, as `read_response` would give it."""
-        self._take([data for data in self._events.end() if is_whole(data)])
-        if self._error is not None:
-            raise self._error
-        if plain := self._events.plain.strip():
-            return read_response(self._provider, plain)  # not a stream: a page, an error, or an answer sent at once
+    def _whole(self) -> Reply:
         if self._response is None:
             raise cut_short(self._provider)
         whole = arr(self._response.get("output"))
         done = [self._items[index] for index in sorted(self._items)]
-        return _reply(self._provider, {**self._response, "output": done if len(done) >= len(whole) else whole})
+        response = {**self._response, "output": done if len(done) >= len(whole) else whole}
+        return _reply(self._provider, response if self._halves is None else sounded(response))
 
     def _take(self, found: Sequence[bytes]) -> list[Delta]:
         deltas: list[Delta] = []
@@ -212,10 +203,10 @@ class ResponseStream:
             if self._error is not None or data == b"[DONE]":
                 break
             try:
-                event = obj(load(data))
+                event = obj(from_json(data))
             except ValueError:
-                self._error = bad_response(self._provider, data)
-                break
+                if (event := self._halved(data)) is None:
+                    break
             match event.get("type"):
                 case "response.output_text.delta":
                     if text := txt(event.get("delta")):

@@ -53,17 +53,18 @@ def dump(value: Any) -> bytes:
     try:
         return to_json(value, inf_nan_mode="null")
     except PydanticSerializationError:
-        return to_json(_sound(value), inf_nan_mode="null")
+        return to_json(sounded(value), inf_nan_mode="null")
 
 
-def _sound(value: Any) -> Any:
+def sounded(value: Any) -> Any:
+    """JSON data with U+FFFD for each half of a surrogate pair in its texts."""
     match value:
         case str():
             return sound(value)
         case Mapping():
-            return {sound(str(k)): _sound(v) for k, v in cast("Mapping[Any, Any]", value).items()}
+            return {sound(str(k)): sounded(v) for k, v in cast("Mapping[Any, Any]", value).items()}
         case list() | tuple():
-            return [_sound(item) for item in cast("list[Any]", value)]
+            return [sounded(item) for item in cast("list[Any]", value)]
         case _:
             return value
 

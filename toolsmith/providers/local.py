@@ -295,6 +295,10 @@ class LocalAccumulator:
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         return [delta for line in lines if line and (delta := self._read(line)) is not None]
 
+    def end(self) -> Sequence[Delta]:
+        """The bytes have ended; there is nothing that would have waited for more."""
+        return ()
+
     def finish(self) -> Reply:
         """The whole answer.
 
