@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pydantic import AfterValidator
 
 from toolsmith import Agent, Tool, ToolError, ToolResult
-from toolsmith.messages import Message, Text, ToolOutput
+from toolsmith.history import dump_messages, load_messages
+from toolsmith.messages import Citation, Message, Opaque, Part, Reasoning, Refusal, Text, ToolCall, ToolOutput
 from toolsmith.remedies import Remedy
 from toolsmith.testing import Api, ScriptedModel, call, raw_call, say
 
@@ -107,6 +108,36 @@ def test_a_history_from_elsewhere(api: Api) -> None:
     agent = Agent(ScriptedModel([say("done")]).provider(api))
     history = [Message("user", (Text("a\ud800"),)), Message("assistant", (Text("b\udfff"),))]
     assert agent.run_sync("go", message_history=history).output == "done"
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize(
+    "part",
+    [
+        ToolCall("c1", "probe", '{"x": "\ud800"}'),
+        ToolCall("c1", "probe", HALF),
+        ToolCall(HALF, "probe", "{}"),
+        ToolCall("c1", HALF, "{}"),
+        Refusal(HALF),
+        Reasoning(HALF),
+        Opaque(HALF),
+        Text("page", (Citation(HALF, HALF, HALF),)),
+    ],
+    ids=lambda part: type(part).__name__,
+)
+def test_any_part_of_a_history_from_elsewhere(api: Api, part: Part, stored: bool) -> None:
+    """Every part, as it stands and after it was stored: the half goes out as U+FFFD, also in a call's arguments."""
+    said = Message("assistant", (Text("b"), part))
+    history = [Message("user", (Text("a"),)), said]
+    if isinstance(part, ToolCall):
+        history.append(Message("tool", (ToolOutput(part.id, part.name, HALF),)))
+    model = ScriptedModel([say("done")])
+    agent = Agent(model.provider(api))
+    result = agent.run_sync("go", message_history=load_messages(dump_messages(history)) if stored else history)
+    assert result.output == "done"
+    sent = model.requests[-1].raw.decode()
+    assert "invalid_json" not in sent or HALF in str(part), "what is JSON but for the half stays readable as such"
 
 
 @pytest.mark.parametrize("api", APIS)

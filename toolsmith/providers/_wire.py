@@ -102,7 +102,7 @@ def arguments_text(value: Any) -> str:
 def arguments_object(text: str) -> dict[str, Any] | None:
     """The arguments as an object, or None where the text is not a JSON object."""
     try:
-        value = from_json(text)
+        value = from_json(sound(text))
     except ValueError:
         return None
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
