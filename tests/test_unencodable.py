@@ -137,7 +137,8 @@ def test_any_part_of_a_history_from_elsewhere(api: Api, part: Part, stored: bool
     result = agent.run_sync("go", message_history=load_messages(dump_messages(history)) if stored else history)
     assert result.output == "done"
     sent = model.requests[-1].raw.decode()
-    assert "invalid_json" not in sent or HALF in str(part), "what is JSON but for the half stays readable as such"
+    if isinstance(part, ToolCall) and part.arguments != HALF:
+        assert "invalid_json" not in sent, "what is JSON but for the half is sent as such"
 
 
 @pytest.mark.parametrize("api", APIS)

@@ -223,7 +223,8 @@ def given_history(history: object) -> Sequence[Message]:
     """What a user gave as `message_history`.
 
     Raises:
-        TypeError: it is no list of messages; the text says what to give.
+        TypeError: it is no list of messages, or a message has something for a `Native` that is none; the text says
+            what to give.
         HistoryError: a message of a role that there is not.
     """
     if not isinstance(history, Sequence) or isinstance(history, (str, bytes)):
@@ -246,7 +247,20 @@ def given_history(history: object) -> Sequence[Message]:
                 f"message_history[{index}] has the role {message.role!r}; there are {', '.join(_ROLES)}. Instructions "
                 "are given as Agent(instructions=...)."
             )
+        native: object = message.native
+        if native is not None and not _is_native(native):
+            raise TypeError(
+                f"message_history[{index}].native is no Native, or not one of an API's name and bytes. Leave it out, "
+                "and the parts of the message are sent: replace(message, native=None)."
+            )
     return cast("Sequence[Message]", held)
+
+
+def _is_native(value: object) -> bool:
+    if not isinstance(value, Native):
+        return False
+    held: tuple[object, ...] = (value.api, value.items, value.prefix)
+    return tuple(map(type, held)) == (str, bytes, str)
 
 
 def mend(messages: Sequence[Message], lost: Callable[[str], str]) -> tuple[list[Message], list[str]]:

@@ -17,7 +17,7 @@ from toolsmith._dataclass import dataclass
 from toolsmith._feedback import speaks
 from toolsmith._run.hosting import share
 from toolsmith._run.room import Ceiling, Room
-from toolsmith.errors import ErrorCategory, ProviderError
+from toolsmith.errors import ErrorCategory, HistoryError, ProviderError
 from toolsmith.events import (
     Delta,
     Event,
@@ -216,7 +216,10 @@ class Line:
         """A message's bytes; without what is bound to other bytes than those it now stands behind."""
         native = message.native
         if native is not None and native.api == self.provider.api and native.prefix != self._read.hexdigest():
-            message = replace(message, native=self.provider.unbound(native))
+            try:
+                message = replace(message, native=self.provider.unbound(native))
+            except HistoryError as error:
+                raise HistoryError(f"messages[{len(self._encoded)}].native: {error}") from None
         item = self.provider.encode_message(self._room.fit(message, self.conversation.feedback))
         self._room.taken(len(item))
         self._read.update(item)

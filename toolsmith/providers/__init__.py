@@ -117,6 +117,9 @@ class Provider(Protocol):
         """A turn's items without what the service takes only behind the very bytes it was written behind.
 
         None where nothing of them is left. For messages of this provider's API.
+
+        Raises:
+            HistoryError: they are not what this API could have written.
         """
         ...
 

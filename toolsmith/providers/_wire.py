@@ -6,12 +6,15 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from hashlib import blake2s
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from toolsmith._plain import sound
-from toolsmith.errors import ConfigError, ProviderError
+from toolsmith.errors import ConfigError, HistoryError, ProviderError
+
+if TYPE_CHECKING:
+    from toolsmith.messages import Native
 
 _ILLEGAL_IN_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _INVALID_KEY = "invalid_json"
@@ -86,6 +89,30 @@ def num(value: Any) -> int:
     return int(value) if isinstance(value, (int, float)) else 0
 
 
+def items_of(native: Native) -> list[dict[str, Any]]:
+    """The items of a turn that stands where it was not written, so that somebody else may have made them.
+
+    Raises:
+        HistoryError: they are no JSON objects, and would break the request; the text says what to do.
+    """
+    try:
+        # Not `from_json`: what it refuses (199 levels of arguments in a message, half a character) may well be sent.
+        items = json.loads(b"[%b]" % native.items)
+    except (ValueError, RecursionError) as error:
+        raise no_turn(native, f"they cannot be read as JSON ({error})") from None
+    if not all(isinstance(item, dict) for item in items):
+        raise no_turn(native, "they are no JSON objects")
+    return items
+
+
+def no_turn(native: Native, why: str) -> HistoryError:
+    """For items that no service has written."""
+    return HistoryError(
+        f"The items are none of {native.api!r}: {why}. Leave them out, and the parts of the message are sent instead: "
+        "replace(message, native=None)."
+    )
+
+
 def joined(first: bytes, second: bytes) -> bytes:
     """Two JSON arrays as one; b"" stands for an empty one."""
     items = [part for part in (first[1:-1], second[1:-1]) if part]
@@ -102,7 +129,9 @@ def arguments_text(value: Any) -> str:
 def arguments_object(text: str) -> dict[str, Any] | None:
     """The arguments as an object, or None where the text is not a JSON object."""
     try:
-        value = from_json(sound(text))
+        value = from_json(text)
+    except TypeError:  # so it calls a str with half a character in it
+        return arguments_object(sound(text))
     except ValueError:
         return None
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None

@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic_core import from_json
-
 from toolsmith._dialects.tool_dicts import for_claude
 from toolsmith._feedback import speaking
 from toolsmith.errors import ConfigError
@@ -25,9 +23,12 @@ from toolsmith.providers._http import SDKCarrier
 from toolsmith.providers._media import claude_block, claude_ceiling
 from toolsmith.providers._wire import (
     HEADERS,
+    arr,
     check_settings,
     dump,
+    items_of,
     joined,
+    no_turn,
     num,
     obj,
     replayable_arguments,
@@ -185,13 +186,20 @@ class AnthropicMessages(SDKCarrier):
 
     def unbound(self, native: Native) -> Native | None:
         """The turn without its thinking: a signature holds only behind the bytes it was made behind (facts of 2026)."""
-        message = obj(from_json(native.items))
-        blocks = [b for b in message["content"] if obj(b).get("type") not in ("thinking", "redacted_thinking")]
+        if not native.items:
+            return None  # Claude may answer with nothing at all
+        message, *more = items_of(native)
+        content = message.get("content")
+        if isinstance(content, str) and not more:
+            return native
+        if more or not isinstance(content, list) or not all(isinstance(b, dict) for b in arr(content)):
+            raise no_turn(native, "they are not one message with a content")
+        blocks = [b for b in arr(content) if b.get("type") not in ("thinking", "redacted_thinking")]
         return Native(self.api, dump({**message, "content": blocks})) if blocks else None
 
     def renamed(self, native: Native, ids: Mapping[str, str]) -> Native:
         """The turn with its calls under other ids; the API wants each id once in a whole history."""
-        message = obj(from_json(native.items))
+        (message,) = items_of(native)
         calls = (obj(b) | {"id": ids[b["id"]]} if obj(b).get("id") in ids else b for b in message["content"])
         return replace(native, items=dump({**message, "content": list(calls)}))
 

@@ -40,7 +40,7 @@ from toolsmith.events import Delta, TextDelta, ToolArgumentsDelta, ToolCallStart
 from toolsmith.messages import HostedTool, Message, Native, Part, Reply, Request, Stop, Text, ToolCall, Usage
 from toolsmith.providers._local import engine, wire
 from toolsmith.providers._media import read_in_words
-from toolsmith.providers._wire import check_settings
+from toolsmith.providers._wire import check_settings, items_of
 
 if TYPE_CHECKING:
     from toolsmith.dialects import Offered, Service
@@ -111,6 +111,7 @@ class LocalModel:
 
     def unbound(self, native: Native) -> Native:
         """All of them: nothing is bound to what came before."""
+        items_of(native)
         return native
 
     def renamed(self, native: Native, ids: Mapping[str, str]) -> Native:

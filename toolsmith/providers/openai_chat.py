@@ -18,7 +18,16 @@ from toolsmith.providers._chat_answers import read_completion, server_id
 from toolsmith.providers._chat_stream import ChatStream
 from toolsmith.providers._media import OPENAI_CEILING, Shown, chat_part
 from toolsmith.providers._openai import OpenAICarrier
-from toolsmith.providers._wire import HEADERS, check_settings, dump, joined, obj, replayable_arguments, wire_name
+from toolsmith.providers._wire import (
+    HEADERS,
+    check_settings,
+    dump,
+    items_of,
+    joined,
+    obj,
+    replayable_arguments,
+    wire_name,
+)
 
 if TYPE_CHECKING:
     from toolsmith.dialects import Offered, Service
@@ -150,6 +159,7 @@ class OpenAIChat(OpenAICarrier):
 
     def unbound(self, native: Native) -> Native:
         """All of them: nothing is bound to what came before."""
+        items_of(native)
         return native
 
     def renamed(self, native: Native, ids: Mapping[str, str]) -> Native:

@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import from_json
-
 from toolsmith._dialects.tool_dicts import for_responses
 from toolsmith._feedback import speaking
 from toolsmith._run.room import Ceiling
@@ -21,7 +19,7 @@ from toolsmith.providers._hosted import responses_tool
 from toolsmith.providers._media import OPENAI_CEILING, responses_part
 from toolsmith.providers._openai import OpenAICarrier
 from toolsmith.providers._responses_answers import ResponseStream, read_response
-from toolsmith.providers._wire import HEADERS, check_settings, dump, joined, obj, wire_id, wire_name
+from toolsmith.providers._wire import HEADERS, check_settings, dump, items_of, joined, obj, wire_id, wire_name
 
 if TYPE_CHECKING:
     from toolsmith.dialects import Offered, Service
@@ -146,11 +144,12 @@ class OpenAIResponses(OpenAICarrier):
 
     def unbound(self, native: Native) -> Native:
         """All of them: the service itself drops reasoning that no longer fits (Response.input_transformations)."""
+        items_of(native)
         return native
 
     def renamed(self, native: Native, ids: Mapping[str, str]) -> Native:
         """The turn with its calls under other ids."""
-        items: list[dict[str, Any]] = from_json(b"[" + native.items + b"]")
+        items = items_of(native)
         calls = (item | {"call_id": ids[item["call_id"]]} if item.get("call_id") in ids else item for item in items)
         return replace(native, items=b",".join(map(dump, calls)))
 
