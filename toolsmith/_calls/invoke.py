@@ -17,7 +17,7 @@ from time import perf_counter
 from typing import Any
 
 from toolsmith._calls import workers
-from toolsmith._calls.job import Done, Job, Outcome, Report, at_once, caught, checked, fatal, later, work
+from toolsmith._calls.job import Done, Job, Outcome, Report, at_once, caught, fatal, later, work
 from toolsmith._calls.tower import tower_of
 
 GRACE_SECONDS = 0.25
@@ -31,7 +31,7 @@ async def run_one(job: Job) -> Outcome:
         BaseException: what is not a tool's to swallow (`KeyboardInterrupt`, `SystemExit`); the caller's cancellation.
     """
     if (outcome := at_once(job)) is not None:
-        return checked(outcome)
+        return outcome
     loop = asyncio.get_running_loop()
     over: asyncio.Future[Outcome] = loop.create_future()
 
@@ -56,7 +56,7 @@ async def run_one(job: Job) -> Outcome:
 async def perform(jobs: Sequence[Job], done: Done) -> None:
     """Run jobs at the same time on the running event loop; `done` is called as each one ends."""
     if len(jobs) == 1 and (outcome := at_once(jobs[0])) is not None:
-        done(jobs[0], checked(outcome))
+        done(jobs[0], outcome)
         return
     async with flying(jobs, done) as over:
         await over
@@ -87,7 +87,7 @@ async def flying(jobs: Sequence[Job], done: Done) -> AsyncGenerator[asyncio.Futu
     try:
         for job in jobs:
             if (outcome := at_once(job)) is not None:
-                done(job, checked(outcome))
+                done(job, outcome)
                 left -= 1
                 continue
             flight = Flight(job, loop, landed)

@@ -96,7 +96,11 @@ def checked(outcome: Outcome) -> Outcome:
 
 
 def at_once(job: Job) -> Outcome | None:
-    """On a running loop: run a coroutine function that has no `await`. It cannot wait, so it needs no task."""
+    """On a running loop: run a coroutine function that has no `await`. It cannot wait, so it needs no task.
+
+    Raises:
+        BaseException: as `checked`.
+    """
     tool = job.tool
     if not tool.never_waits:
         return None
@@ -109,7 +113,7 @@ def at_once(job: Job) -> Outcome | None:
     except StopIteration as end:
         return Outcome(end.value, None, False, perf_counter() - started)
     except BaseException as error:  # noqa: BLE001 - sorted out by checked
-        return Outcome(None, error, False, perf_counter() - started)
+        return checked(Outcome(None, error, False, perf_counter() - started))
     finally:
         if job.context is not None:
             job.context.reporter = None  # what a thread of its own still reports is too late

@@ -30,13 +30,16 @@ Visible = Callable[[], Collection[str]]
 
 @dataclass(slots=True, eq=False)  # not frozen: one is made for each call
 class Settled:
-    """What the model is told, and for people what is behind it.
+    """How a call ended: what the model is told, and for people what is behind it.
 
     Attributes:
         reference: stands in the model's text and in the log, "" where the model is shown all there is.
         cause: what went wrong, as far as the model is told of it; "" where the text says that and no more.
         fenced: the error of a failure as the model reads it, with fences around what others have written in it; ""
             where that is nothing, or, of an `untrusted` result, all of it.
+        seconds: how long the function took.
+        ran: whether it was run.
+        counts: whether a failure is the call's own, and no limit's or interruption's.
     """
 
     result: ToolResult
@@ -44,6 +47,9 @@ class Settled:
     reference: str = ""
     cause: str = ""
     fenced: str = ""
+    seconds: float = 0.0
+    ran: bool = False
+    counts: bool = True
 
     @property
     def failure(self) -> str:

@@ -14,7 +14,7 @@ from toolsmith._run.budget import Around
 from toolsmith._run.steps import Take
 from toolsmith._run.watch import reason
 from toolsmith._untrusted.fences import mark_for
-from toolsmith.events import ArgumentsRepaired, ToolCallReady, ToolProgress, UntrustedFlow
+from toolsmith.events import ArgumentsRepaired, Event, ToolCallReady, ToolProgress, UntrustedFlow
 from toolsmith.messages import ToolCall, ToolResult
 from toolsmith.tool import RunContext
 
@@ -79,7 +79,7 @@ def _read(talk: Conversation, turn: Turn, job: Job) -> None:
     result = talk.pages.read(job.tool.invoke(job.values, None), lambda part: turn.text(job.tool.name, part), beside)
     if result.success and job.notes:
         result = replace(result, notes=(*result.notes, *job.notes))
-    turn.note(job.index, Settled(result), 0.0, ran=result.success)
+    turn.note(job.index, Settled(result, ran=result.success))
 
 
 def _ask_counters(talk: Conversation, calls: Sequence[ToolCall]) -> Generator[Step, Any, list[Told]]:
@@ -193,13 +193,14 @@ def prepare(
         error, exception = checked.error, checked.exception
         if exception is not None and talk.expose_errors:
             error = talk.feedback.check_crashed(tool.name, checked.reference, exposed(exception))
-        settled = Settled(ToolResult(False, error=error), exception, checked.reference)
-        return turn.note(index, settled, 0.0, ran=False)
+        return turn.note(index, Settled(ToolResult(False, error=error), exception, checked.reference))
     if checked.notes and talk.emit is not None:
         talk.emit(ArgumentsRepaired(call, checked.notes))
-    context = _context(talk, tool, call) if tool.takes_context else None
-    timeout, report = talk.budget.timeout(tool), _reporter(talk, tool, call)
-    return Job(call, tool, checked.values, checked.notes, context, timeout, report, index)
+    takes, emit = tool.takes_context, talk.emit
+    context = _context(talk, tool, call) if takes else None
+    # Where nobody listens, or the tool has no way to say anything, there is nobody to tell.
+    report = None if emit is None or (tool.never_waits and not takes) else _reporter(emit, call)
+    return Job(call, tool, checked.values, checked.notes, context, talk.budget.timeout(tool), report, index)
 
 
 def watched(
@@ -257,11 +258,8 @@ def _known(talk: Conversation, tool: Tool[..., Any]) -> Known | None:
     return talk.watch.known(talk.history, talk.tools) if tool.inner else None
 
 
-def _reporter(talk: Conversation, tool: Tool[..., Any], call: ToolCall) -> Callable[[Any], None] | None:
-    """Tells of what a tool says while it runs; None where nobody listens, or the tool has no way to say anything."""
-    emit = talk.emit
-    if emit is None or (tool.never_waits and not tool.takes_context):
-        return None
+def _reporter(emit: Callable[[Event], None], call: ToolCall) -> Callable[[Any], None]:
+    """Tells of what a tool says while it runs."""
     return lambda progress: emit(ToolProgress(call.id, call.name, progress))
 
 

@@ -182,13 +182,18 @@ class Budget:
         Args:
             told: what shared counters said.
         """
+        limits = self.limits
+        if self.outer is None and limits.shared is None:  # nearly always
+            with _lock:
+                self.calls = count = self.calls + 1
+            return None if limits.calls is None or count <= limits.calls else Over("run", limits.calls)
         over: Over | None = None
         with _lock:
             for depth, budget in enumerate(self.chain()):
                 budget.calls += 1
                 limits = budget.limits
                 if limits.calls is None or (limits.shared is None and budget.calls <= limits.calls):
-                    continue  # nearly always
+                    continue
                 found = budget._over("run", CALLS, budget.calls, limits.calls, _said(told, depth))
                 if found is not None and found.counter is not None and found.counted:
                     budget._shared_calls_spent = True

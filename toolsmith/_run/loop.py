@@ -206,7 +206,7 @@ class Conversation:
                 continue
             checked = self.output.read_call(call.arguments, self.offered.get(tool.name), self.feedback)
             if checked.error is None:
-                turn.note(index, Settled(ToolResult(True, self.feedback.answer_taken())), 0.0, ran=False)
+                turn.note(index, Settled(ToolResult(True, self.feedback.answer_taken())))
                 turn.refuse_open(self.feedback.not_run)
                 return Ending(self.output.value(checked), self.closing or "end")
             turn.refuse(index, checked.error, counts=False)
@@ -285,8 +285,8 @@ class Conversation:
 
     def _run(self, turn: Turn, jobs: Sequence[Job], decisions: Mapping[int, Decision]) -> Generator[Step, Any, None]:
         """Run the jobs on which nobody has to decide, or has decided for; those still undecided stay open."""
-        ready: list[Job] = []
-        for job in jobs:
+        ready: list[Job] = [] if decisions else [*jobs]
+        for job in jobs if decisions else ():
             decision = decisions.get(job.index, True)
             if decision is True:
                 ready.append(job)

@@ -29,16 +29,6 @@ if TYPE_CHECKING:
     from toolsmith.tool import Tool
 
 
-@dataclass(slots=True, eq=False)  # not frozen: one is made for each call
-class _Landed:
-    """How a call ended. `counts` says whether a failure is the call's own, and no limit's or interruption's."""
-
-    settled: Settled
-    seconds: float
-    ran: bool
-    counts: bool
-
-
 @dataclass(slots=True, eq=False)
 class Turn:
     """A reply whose calls are being answered.
@@ -77,7 +67,7 @@ class Turn:
     records: dict[int, ToolRecord] = field(default_factory=dict[int, ToolRecord])
     misfit: str | None = None
     _fenced: dict[int, tuple[str, str]] = field(default_factory=dict[int, "tuple[str, str]"])
-    _landed: dict[int, _Landed] = field(default_factory=dict[int, _Landed])
+    _landed: dict[int, Settled] = field(default_factory=dict[int, Settled])
     _uncounted: list[int] = field(default_factory=list[int])
     _tools: Mapping[str, Tool[..., Any]] = field(default_factory=dict[str, "Tool[..., Any]"])  # those that are called
     _keys: dict[int, Key] = field(default_factory=dict[int, Key])
@@ -95,7 +85,8 @@ class Turn:
 
     def open(self) -> list[tuple[int, ToolCall]]:
         """The calls that have not ended."""
-        return [(i, call) for i, call in enumerate(self.calls) if i not in self._landed]
+        everything, landed = enumerate(self.calls), self._landed
+        return [(index, call) for index, call in everything if index not in landed] if landed else [*everything]
 
     def tool(self, name: str) -> Tool[..., Any] | None:
         """The tool that a call names, if there is one."""
@@ -106,7 +97,7 @@ class Turn:
     def restore(self, index: int, result: ToolResult, seconds: float, *, ran: bool) -> None:
         """Take over an answer that was given before the run waited for a person; it is counted already."""
         self.records[index] = ToolRecord(self.calls[index], result, self.number, seconds, ran)
-        self._landed[index] = _Landed(Settled(result), seconds, ran, counts=False)
+        self._landed[index] = Settled(result, seconds=seconds, ran=ran, counts=False)
         self._uncounted.remove(index)
 
     def remark(self, index: int, text: str) -> None:
@@ -120,7 +111,7 @@ class Turn:
             fenced: the same as the model reads it, if others have written a part of it.
             counts: the failure is the call's own; the same call would fail again.
         """
-        self.note(index, Settled(ToolResult(False, error=text), fenced=fenced), 0.0, ran=ran, counts=counts)
+        self.note(index, Settled(ToolResult(False, error=text), fenced=fenced, ran=ran, counts=counts))
 
     def refuse_open(self, text: Callable[[str], str]) -> None:
         """Answer all calls that have not ended, by the tool's name."""
@@ -140,15 +131,16 @@ class Turn:
         settled = settle(job, outcome, self.feedback, visible=self.visible, expose=self.expose)
         if isinstance(settled.exception, ToolError) and settled.exception.use:
             _look_for_remedy(job.tool, settled.exception.use, self.tools)
-        self.note(job.index, settled, outcome.seconds, ran=True)
+        settled.seconds, settled.ran = outcome.seconds, True
+        self.note(job.index, settled)
 
-    def note(self, index: int, settled: Settled, seconds: float, *, ran: bool, counts: bool = True) -> None:
+    def note(self, index: int, settled: Settled) -> None:
         """Take how a call ended; it is answered now, or when the earlier ones have ended that bear on it."""
         if settled.fenced:
             self._fenced[index] = settled.result.error or "", settled.fenced
-        landed = self._landed[index] = _Landed(settled, seconds, ran, counts)
+        self._landed[index] = settled
         if index not in self._suspects:
-            self._answer(index, landed)
+            self._answer(index, settled)
         self.catch_up()
 
     def catch_up(self, *, to: int = 0) -> None:
@@ -157,28 +149,27 @@ class Turn:
         Args:
             to: calls before this place that have not ended are passed over: nobody waits for them now.
         """
-        at = 0
-        while at < len(self._uncounted):
-            index = self._uncounted[at]
-            landed = self._landed.get(index)
-            if landed is None:
+        left, landed, at = self._uncounted, self._landed, 0
+        while at < len(left):
+            index = left[at]
+            if index not in landed:
                 if index >= to:
                     return
                 at += 1
                 continue
-            del self._uncounted[at]
-            times = self._count(index, landed) if landed.counts else 0
+            del left[at]
+            settled = landed[index]
+            times = self._count(index, settled) if settled.counts else 0
             if index not in self.records:
-                self._answer(index, self._told_again(index, landed, times) if times >= MOST else landed)
+                self._answer(index, self._told_again(index, settled, times) if times >= MOST else settled)
 
-    def _answer(self, index: int, landed: _Landed) -> None:
+    def _answer(self, index: int, settled: Settled) -> None:
         """Keep an answer, and tell those who listen."""
-        call, settled = self.calls[index], landed.settled
-        seconds, ran, error, reference = landed.seconds, landed.ran, settled.exception, settled.reference
-        result = settled.result
+        call, result = self.calls[index], settled.result
+        seconds, ran, error, reference = settled.seconds, settled.ran, settled.exception, settled.reference
         if index in self.remarks:
             result = _remarked(result, self.remarks[index])
-        if landed.counts and not result.success and index in self.last_words:
+        if settled.counts and not result.success and index in self.last_words:
             result = _remarked(result, [self.last_words[index]])
         self.records[index] = ToolRecord(call, result, self.number, seconds, ran, error, reference)
         if self.emit is not None:
@@ -216,14 +207,14 @@ class Turn:
             seen.add(key)
         return frozenset(found)
 
-    def _count(self, index: int, landed: _Landed) -> int:
+    def _count(self, index: int, settled: Settled) -> int:
         """Enter the end of a call in the breaker; how often in a row it has ended in the same bad way."""
-        result = landed.settled.result
+        result = settled.result
         if result.success and result.data and not self.breaker.strikes:
             return 0  # nearly always
         tool = self.tool(self.calls[index].name)
         if not result.success:
-            return 0 if self._repeatable(index) else self.breaker.failed(self.key(index), landed.settled.failure)
+            return 0 if self._repeatable(index) else self.breaker.failed(self.key(index), settled.failure)
         empty = _is_empty(result, tool)
         times = 0
         if empty and not self._repeatable(index):
@@ -234,11 +225,11 @@ class Turn:
             self.breaker.changed(self.key(index), empty=empty)
         return times
 
-    def _told_again(self, index: int, landed: _Landed, times: int) -> _Landed:
+    def _told_again(self, index: int, settled: Settled, times: int) -> Settled:
         """The end of a call with a word on how often it has ended so."""
-        name, result = self.calls[index].name, landed.settled.result
+        name, result = self.calls[index].name, settled.result
         word = self.feedback.repeated_empty if result.success else self.feedback.repeated
-        return replace(landed, settled=replace(landed.settled, result=_remarked(result, [word(name, times)])))
+        return replace(settled, result=_remarked(result, [word(name, times)]))
 
     def may_be_too_often(self, index: int) -> bool:
         """Whether a call would be one too many, if those before it end as badly as they can."""
@@ -315,7 +306,8 @@ class Turn:
         call, result = record.call, record.result
         if not result.success:
             return ToolOutput(call.id, call.name, self._failure(index, call.name, result), True)
-        text = self.text(call.name, result)
+        plain = not result.untrusted and not result.media
+        text = self.feedback.result_text(result) if plain else self.text(call.name, result)
         bound = self._bound(call.name)
         if bound is not None and len(text) > bound:
             from toolsmith._run.paging import shortened
@@ -352,7 +344,7 @@ class Turn:
         """Characters of a tool's result that the model is shown."""
         if self.pages is not None and name == self.pages.reader.name:
             return None  # its results keep to the bound of what they are parts of
-        tool = self.tool(name)
+        tool = self._tools.get(name)
         own = None if tool is None else tool.options.max_result_size
         return self.result_chars if own is None else own
 
