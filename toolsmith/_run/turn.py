@@ -199,9 +199,10 @@ class Turn:
         strikes = self.breaker.strikes
         repeatable = {name for name, tool in self._tools.items() if tool.options.repeatable}
         for index, call in enumerate(calls):
-            if call.name in repeatable or (names[call.name] < 2 and not self.breaker.knows(call.name)):
+            name = call.name
+            if name in repeatable or (names[name] < 2 and not self.breaker.knows(name)):
                 continue
-            key = self.key(index)
+            key = self._keys[index] = key_of(name, call.arguments, self.forms.get(name))
             if key in seen or key in strikes:
                 found.add(index)
             seen.add(key)
