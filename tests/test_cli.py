@@ -371,6 +371,17 @@ class TestExitCodes:
             (["run", "shop:refund"], "there is no prompt ('shop:refund' names a tool)"),
             (["run"], "there is no prompt"),
             (["run", "shop:refund", " "], "the prompt is empty"),
+            (["run", "shop:refund", ""], "the prompt is empty"),
+            (["run", "-"], "stands for the text of standard input"),
+            (["run", "Hi", "shop:refund"], "put it before the prompt"),
+            (["run", "How are you?", "shop:refund"], "Tools stand before the prompt"),
+            (["run", "shop.refund", "How are you?"], "'shop.refund' names no Python object"),
+            (["run", "shop.py", "How are you?"], "shop.py:NAME"),
+            (["run", "shop.py"], "shop.py:NAME"),
+            (["run", "tools/shop:refund", "Hi"], "a module's name, with dots"),
+            (["run", "openai:gpt-6-astra", "How are you?"], "write --model openai:gpt-6-astra"),
+            (["chat", "local:smollm2"], "write --model local:smollm2"),
+            (["chat", "Hi,", "how are you?"], "in quotes"),
             (["run", "--model", "antropic:claude", "Hi."], "Did you mean 'anthropic'?"),
             (["run", "--model", "fsat", "Hi."], "Did you mean 'fast'?"),
             (["run", "--profile", "fsat", "Hi."], "Did you mean 'fast'?"),
@@ -441,6 +452,61 @@ class TestExitCodes:
         assert caught.value.code == 2
         assert "usage: toolsmith" in capsys.readouterr().err
 
+    @pytest.mark.parametrize(
+        ("words", "told"),
+        [
+            (["run", "--modle", "x"], "there is no option --modle. Did you mean --model?"),
+            (["run", "--modle=x"], "there is no option --modle. Did you mean --model?"),
+            (["run", "-m", "x", "Hi."], "there is no option -m. Did you mean --model?"),
+            (["run", "--system", "Be brief.", "Hi."], "Did you mean --instructions?"),
+            (["run", "--where", "a=b"], "It is one of toolsmith rag."),
+            (["run", "-x"], "stand behind --"),
+            (["chat", "--profil", "x", "--quite"], "there is no option --quite. Did you mean --quiet?"),
+            (["simulate", "--starct", "shop:add"], "there is no option --starct. Did you mean --strict?"),
+            (["simulate", "--provider", "opnai", "shop:add"], "there is no 'opnai'; there are: anthropic, openai"),
+            (["rag", "search", "--lmit", "3"], "there is no option --lmit. Did you mean --limit?"),
+            (["rag", "search", "x", "--limit", "many"], "'many' must be 1 to 100"),
+            (
+                ["rag", "serach", "x"],
+                "there is no 'serach'; there are: add, search, stats, remove. Did you mean search?",
+            ),
+            (["rnu", "Hi."], "Did you mean run?"),
+            (["How are you?"], 'For a prompt: toolsmith run "PROMPT".'),
+            (["--model", "fast", "run", "Hi."], "write toolsmith run --model ..."),
+            (["--verson"], "there is no option --verson. Did you mean --version?"),
+        ],
+        ids=str,
+    )
+    def test_what_was_meant_is_told(
+        self, folder: Path, capsys: pytest.CaptureFixture[str], words: Sequence[str], told: str
+    ) -> None:
+        """A misspelt option, command or choice names the one that is near, in every command."""
+        with pytest.raises(SystemExit) as caught:
+            main(words)
+        assert caught.value.code == 2
+        err = capsys.readouterr().err
+        assert err.startswith("usage: toolsmith")
+        assert told in err
+
+    @pytest.mark.parametrize("words", [["--modle", "x"], [], ["shop.py", "Hi there"]], ids=" ".join)
+    @pytest.mark.parametrize("verb", ["run", "simulate", "rag"])
+    def test_machines_are_told_of_a_wrong_command_line_too(
+        self,
+        folder: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+        verb: str,
+        words: Sequence[str],
+    ) -> None:
+        """The last line has the exit code, whatever is wrong."""
+        monkeypatch.setattr("sys.stdin", io.StringIO(""))
+        try:
+            code = main([verb, *words, "--json"])
+        except SystemExit as error:
+            code = error.code
+        assert code == 2
+        assert lines_of(capsys.readouterr().out)[-1]["exit_code"] == 2
+
     def test_no_words_at_all(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main([]) == 2
         assert "usage: toolsmith" in capsys.readouterr().err
@@ -452,6 +518,13 @@ class TestExitCodes:
             assert caught.value.code == 0
             out = capsys.readouterr().out
             assert all(re.search(rf"^  {code} ", out, re.MULTILINE) for code in (0, 1, 2, 3, 130))
+
+    def test_help_as_a_word(self, capsys: pytest.CaptureFixture[str]) -> None:
+        for words, told in ((["help"], "commands:"), (["help", "chat"], "toolsmith chat [options]")):
+            with pytest.raises(SystemExit) as caught:
+                main(words)
+            assert caught.value.code == 0
+            assert told in capsys.readouterr().out
 
     def test_version(self) -> None:
         done = subprocess.run(
@@ -503,6 +576,39 @@ class TestWhatIsRun:
             assert main(["run", "--profile", "fast", *words]) == 0
             assert shop.model.requests[-1].body["messages"][-1]["content"] == "A long\nquestion."
 
+    def test_a_text_from_standard_input_behind_the_prompt(self, scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Only where "-" asks for it: what is open there by chance must not be waited for."""
+        shop = scripted(say("Short."), say("Short."))
+        monkeypatch.setattr("sys.stdin", io.StringIO("A long\ntext.\n"))
+        assert main(["run", "--profile", "fast", "Make it short:"]) == 0
+        assert main(["run", "--profile", "fast", "Make it short:", "-"]) == 0
+        prompts = [request.body["messages"][-1]["content"] for request in shop.model.requests]
+        assert prompts == ["Make it short:", "Make it short:\n\nA long\ntext."]
+
+    @pytest.mark.parametrize(
+        ("words", "prompt"),
+        [
+            (["what", "is", "2+2"], "what is 2+2"),
+            (["shop:add", "what", "is", "2+2"], "what is 2+2"),
+            (["what", "is", "--instructions", "Be brief.", "in", "here:", "5", "-", "3"], "what is in here: 5 - 3"),
+            (["--", "--help", "me"], "--help me"),
+            (["shop:add", "--", "-5"], "-5"),
+            (["-5 + 3?"], "-5 + 3?"),
+            (["shop:add", "explain shop.py:main and gone.py:add"], "explain shop.py:main and gone.py:add"),
+            (["12:30", "is", "noon"], "12:30 is noon"),
+            (["Translate:", "hello"], "Translate: hello"),
+        ],
+        ids=str,
+    )
+    def test_a_prompt_without_quotes(
+        self, scripted: Any, monkeypatch: pytest.MonkeyPatch, words: Sequence[str], prompt: str
+    ) -> None:
+        """Words that cannot be the names of tools are the prompt, as in other programs for models."""
+        shop = scripted(say("Hello."))
+        monkeypatch.setenv("TOOLSMITH_MODEL", "fast")
+        assert main(["run", "-q", *words]) == 0
+        assert shop.model.requests[-1].body["messages"][-1]["content"] == prompt
+
 
 class TestApproval:
     def test_without_a_person_the_run_ends_there(self, scripted: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -519,25 +625,42 @@ class TestApproval:
         end = lines_of(capsys.readouterr().out.partition("\n")[2])[-1]
         assert [(c["name"], c["arguments"]) for c in end["pending"]] == [("pay", {"amount": 7})]
 
-    @pytest.mark.parametrize(("typed", "told"), [("y", "paid 7"), ("", None)])
-    def test_at_a_terminal_the_user_is_asked(self, scripted: Any, typed: str, told: str | None) -> None:
-        """Only a yes is a yes."""
+    def test_at_a_terminal_the_user_is_asked(self, scripted: Any) -> None:
+        """Only a yes is a yes; words are the reason for a no, which the model is told; half a yes is asked about."""
         pty = pytest.importorskip("pty")
-        shop = scripted(call("pay", amount=7), say("That is all."))
+        question = "Run it? [y/N, or why not] "
+        answers = {
+            "y": "paid 1",
+            " Yes. ": "paid 2",
+            "": "the user did not allow it. Do not",
+            "No": "the user did not allow it. Do not",
+            "no, use the other account": "Their reason: no, use the other account.",
+            "yes, but only 5\nTake 5": "Their reason: Take 5.",
+            "ok\ny": "paid 7",
+        }
+        shop = scripted([call("pay", amount=n + 1) for n in range(len(answers))], say("That is all."))
         ours, theirs = pty.openpty()
-        words = ("run", "shop:pay", "--profile", "fast", "Pay 7.")
+        words = ("run", "shop:pay", "--profile", "fast", "Pay.")
         with shop.start(*words, stdin=theirs, stderr=theirs, terminal=True) as process:
             os.close(theirs)
             screen = Screen(ours)
-            screen.expect("pay(amount=7) needs your approval.")
-            screen.expect("Run it? [y/N] ")
-            screen.type(f"{typed}\n")
+            for number, typed in enumerate(answers, 1):
+                screen.expect(f"pay(amount={number}) needs your approval.")
+                first, *again = typed.split("\n")
+                screen.expect(question)
+                screen.type(f"{first}\n")
+                for more in again:
+                    screen.expect("y alone runs it as it is; n or anything else does not.")
+                    screen.expect(question)
+                    screen.type(f"{more}\n")
             screen.expect("turns")
             out, _ = process.communicate(timeout=20)
         os.close(ours)
         assert (process.returncode, out) == (0, "That is all.\n")
-        answer = shop.model.requests[-1].body["messages"][-1]["content"]
-        assert told in answer if told else "paid" not in answer
+        told = [m["content"] for m in shop.model.requests[-1].body["messages"] if m["role"] == "tool"]
+        for expected, heard in zip(answers.values(), told, strict=True):
+            assert expected in heard
+            assert ("paid" in heard) == ("paid" in expected)
 
 
 def test_an_agent_that_is_changed_keeps_all_its_other_settings() -> None:
@@ -561,6 +684,70 @@ class TestChat:
         assert captured.out.splitlines()[-3:] == ["Hello.", "You said hi.", "Who?"]
         assert "add: Add two whole numbers." in captured.err
         assert [len(r.body["messages"]) for r in shop.model.requests] == [1, 3, 1]
+
+    def test_a_first_message(self, scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Given with the command, in quotes or without; the conversation goes on from it."""
+        shop = scripted(say("Hello."), say("You said hi."))
+        monkeypatch.setattr("sys.stdin", io.StringIO("What did I say?\n"))
+        assert main(["chat", "shop:add", "--profile", "fast", "Hi", "there"]) == 0
+        said = [m["content"] for m in shop.model.requests[-1].body["messages"]]
+        assert said == ["Hi there", "Hello.", "What did I say?"]
+
+    @pytest.mark.parametrize(
+        ("line", "told"),
+        [
+            ("/nope", "There is no command /nope. The commands are /tools (lists the tools), "),
+            ("/rest", "There is no command /rest. Did you mean /reset?"),
+            ("/save the file", "There is no command /save."),
+            ("/", "There is no command /."),
+            ("/tools add", "/tools stands alone on its line."),
+        ],
+    )
+    def test_a_wrong_command_is_not_sent_to_the_model(
+        self, scripted: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str, told: str
+    ) -> None:
+        shop = scripted(say("Hello."), say("Hello."))
+        for how in ("-q", "--json"):
+            monkeypatch.setattr("sys.stdin", io.StringIO(f"{line}\nHi.\n"))
+            assert main(["chat", how, "--profile", "fast"]) == 0
+        assert [request.body["messages"][-1]["content"] for request in shop.model.requests] == ["Hi.", "Hi."]
+        captured = capsys.readouterr()
+        assert told in captured.err
+        ends = [one for one in lines_of(captured.out.partition("\n")[2]) if one["event"] == "end"]
+        assert [end["exit_code"] for end in ends] == [2, 0]
+        assert ends[0]["error"]["message"].startswith(told)
+
+    @pytest.mark.parametrize(
+        ("line", "sent"),
+        [
+            ("/etc/hosts is what?", "/etc/hosts is what?"),
+            ("// what does this comment mean?", "// what does this comment mean?"),
+            (" /tmp is full", "/tmp is full"),
+            (" /quit", "/quit"),
+            ("/.bashrc does what?", "/.bashrc does what?"),
+        ],
+    )
+    def test_lines_with_a_slash_that_the_model_is_to_read(
+        self, scripted: Any, monkeypatch: pytest.MonkeyPatch, line: str, sent: str
+    ) -> None:
+        """A path has a second slash, or a space before it."""
+        shop = scripted(say("Hello."))
+        monkeypatch.setattr("sys.stdin", io.StringIO(line))
+        assert main(["chat", "--profile", "fast"]) == 0
+        assert shop.model.requests[-1].body["messages"][-1]["content"] == sent
+
+    def test_what_was_asked_for_is_shown_though_quiet(
+        self, scripted: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Commands answer machines too; their case does not matter."""
+        scripted()
+        for how in ("-q", "--json"):
+            monkeypatch.setattr("sys.stdin", io.StringIO("/TOOLS\n/reset\n/exit\nHi.\n"))
+            assert main(["chat", "shop:add", how, "--profile", "fast"]) == 0
+        captured = capsys.readouterr()
+        assert captured.err == "add: Add two whole numbers.\nThe conversation is forgotten.\n"
+        told = [one for one in captured.out.splitlines() if "Add two" in one]
+        assert json.loads(told[0]) == {"event": "command", "text": "add: Add two whole numbers."}
 
     def test_quit(self, scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         shop = scripted(say("Hello."))

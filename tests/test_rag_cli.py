@@ -85,22 +85,105 @@ def test_a_misspelt_folder_is_no_text(capsys: pytest.CaptureFixture[str]) -> Non
     [
         (["add"], "rag add needs files and folders"),
         (["search"], "rag search needs a query"),
-        (["search", "x", "--limit", "0"], "must be 1 to 100"),
-        (["search", "x", "--where", "nonsense"], "is no filter"),
+        ([], "say what to do: add, search, stats, remove"),
+        (["stats", "shop"], "for a bucket: --bucket shop"),
+        (["search", "x", "--metadata", "lang=en"], "--where filters a search"),
+        (["add", "docs", "--where", "lang=en"], "--metadata gives documents theirs"),
+        (["remove", "docs", "--limit", "3"], "--limit is an option of toolsmith rag search"),
         (["add", "docs", "--metadata", "nonsense"], "is no KEY=VALUE"),
+        (["add", "docs", "--metadata", "a=1", "--metadata", "a=2"], "'a' is given twice"),
         (["stats", "--bucket", "No Bucket"], "a bucket's name is"),
         (["stats", "--postgres"], "TOOLSMITH_POSTGRES, which is not set"),
+        (["search", "x"], "there is no index .toolsmith/rag.sqlite3 in "),
+        (["stats", "--index", "typo"], "there is no index typo in "),
     ],
     ids=" ".join,
 )
 def test_wrong_usage(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
+    words: list[str],
+    said: str,
 ) -> None:
+    """Told before anything is made or read."""
     monkeypatch.delenv("TOOLSMITH_POSTGRES", raising=False)
     assert rag(*words) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert said in captured.err
+    assert [path.name for path in folder.iterdir()] == ["docs"]
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        (["nonsense"], "is no filter"),
+        (["=3"], "is no filter"),
+        (["year!3"], "is no filter"),
+        (["year>>3"], "there is no operator >>; there are = != < <= > >=. Did you mean year>3?"),
+        (["year==3"], "there is no operator ==; there are = != < <= > >=. Did you mean year=3?"),
+        (["year=>3"], "Did you mean year>=3?"),
+        (["year <> 3"], "Did you mean year!=3?"),
+        (["year!==3"], "Did you mean year!=3?"),
+        (["year>="], "there is no value"),
+        (["lang= "], "there is no value"),
+        (["lang=en and year>3"], "Give each with a --where of its own"),
+        (["year>3,4"], "> takes one value"),
+        (["tag=red,,blue"], "an empty value between commas"),
+        (["year>true"], "takes a number or a string"),
+        (["tag=red", "tag=blue"], "'tag' has a filter with = already"),
+    ],
+    ids=" ".join,
+)
+def test_filters_that_cannot_be(capsys: pytest.CaptureFixture[str], filters: list[str], said: str) -> None:
+    """Each is an error that says what is allowed, not a search that finds nothing."""
+    rag("add", "docs")
+    capsys.readouterr()
+    assert rag("search", "shop", *(word for text in filters for word in ("--where", text))) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert said in captured.err
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        (["year=2024"], True),
+        (["year >= 2024", "year<2025"], True),
+        (["lang!=de,fr"], True),
+        (["lang!=de,en"], False),
+        (['name="Doe, J."'], True),
+        (['mark=">3"'], True),
+        (['mark!=">3"'], False),
+        (['empty=""'], True),
+        (["tag=red"], True),
+        (['tag=["green", "blue"]'], True),
+        (["tag=green,black"], False),
+        (["page=x?a=b"], True),
+        (["nan=NaN"], True),
+    ],
+    ids=str,
+)
+def test_filters(filters: list[str], found: bool) -> None:
+    """Values in JSON are taken as such; a text in double quotes may hold anything."""
+    metadata = ["year=2024", "lang=en", "name=Doe, J.", "mark=>3", "empty=", 'tag=["red", "blue"]', "page=x?a=b"]
+    assert rag("add", "docs", *(word for text in [*metadata, "nan=NaN"] for word in ("--metadata", text))) == 0
+    assert rag("search", "shop", *(word for text in filters for word in ("--where", text))) == (0 if found else 1)
+
+
+def test_a_bucket_or_a_key_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    """A misspelt name is told with those that there are."""
+    assert rag("add", "docs", "--bucket", "shop", "--metadata", "year=2024") == 0
+    assert rag("search", "shop", "--bucket", "shpo") == 2
+    assert "there is no bucket 'shpo'; there are: shop. Did you mean shop?\n" in capsys.readouterr().err
+    for words in (["search", "shop"], ["stats"], ["remove", "docs/shop.md"]):
+        assert rag(*words) == 2
+        assert "there is no bucket 'docs'; there are: shop. Name one with --bucket.\n" in capsys.readouterr().err
+    assert rag("search", "shop", "--bucket", "shop", "--where", "yaer=2024") == 1
+    assert capsys.readouterr().err == (
+        "Nothing was found: no document has 'yaer' in its metadata; there are: year. Did you mean year?\n"
+    )
 
 
 def test_a_damaged_index(capsys: pytest.CaptureFixture[str], folder: Path) -> None:

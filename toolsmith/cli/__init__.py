@@ -8,11 +8,12 @@ import os
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from toolsmith import __version__
 from toolsmith.cli import _exits, _rag, _simulate
 from toolsmith.cli._chat import HELP, converse
+from toolsmith.cli._words import Parser, UsageError, divided, ended_wrong, guess
 from toolsmith.errors import ToolsmithError
 
 if TYPE_CHECKING:
@@ -37,10 +38,6 @@ models:
 """
 
 
-class _UsageError(Exception):
-    """The command line itself is wrong."""
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; gives the exit code.
 
@@ -51,37 +48,65 @@ def main(arguments: Sequence[str] | None = None) -> int:
         SystemExit: from `--help`, `--version` and a wrong option.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    _open_streams()
     top, verbs = _parsers()
-    if not words or words[0] not in verbs:
-        top.parse_args(words)
+    if words[:1] == ["help"]:
+        words = [*(word for word in words[1:2] if word in verbs), "--help"]
+    if not words:
         top.print_help(sys.stderr)
         return _exits.USAGE
+    if words[0] not in verbs:
+        _without_verb(top, verbs, words)
     verb = verbs[words[0]]
-    # Not through the parent: only so may options stand between references and prompt.
-    options = verb.parse_intermixed_args(words[1:])
+    options = verb.parse(words[1:])
     try:
         return _DO[words[0]](options)
-    except _UsageError as error:
-        verb.print_usage(sys.stderr)
-        print(f"{verb.prog}: error: {error}", file=sys.stderr)
+    except UsageError as error:
+        verb.complain(str(error))
         return _exits.USAGE
     except BrokenPipeError:
         # Who read our output has left. Python would complain once more when it flushes at exit.
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _exits.NO_ANSWER
+    except KeyboardInterrupt:
+        print("toolsmith: interrupted", file=sys.stderr)
+        return _exits.INTERRUPTED
 
 
-def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+def _open_streams() -> None:
+    """Streams that our caller has closed: nothing comes from them, and what goes there is nowhere."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for the rest of the process
+
+
+def _without_verb(top: Parser, verbs: Mapping[str, Parser], words: Sequence[str]) -> NoReturn:
+    """`--help`, `--version`, and whatever lacks a command."""
+    if words[0] in top.names():
+        top.parse_args(words[:1])
+    if words[0].startswith("-"):
+        option = words[0].partition("=")[0]
+        verb = next((word for word in words if word in verbs), "COMMAND")
+        known = any(option in one.names() for one in verbs.values())
+        near = "" if known else guess(option, top.names())
+        stands = f"{option} stands before the command: write toolsmith {verb} {option} ..."
+        top.error(f"there is no option {option}.{near}" if near else stands)
+    prompt = ' For a prompt: toolsmith run "PROMPT".' if len(" ".join(words).split()) > 1 else ""
+    there = f"there is no command {words[0]!r}; there are {', '.join(verbs)}."
+    top.error(there + guess(words[0], list(verbs)) + prompt)
+
+
+def _parsers() -> tuple[Parser, dict[str, Parser]]:
     raw = argparse.RawDescriptionHelpFormatter
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="toolsmith",
         description="Plain Python functions as tools for language models.",
         epilog=EPILOG,
         formatter_class=raw,
     )
-    top.add_argument("--version", action="version", version=f"toolsmith {__version__}")
-    verbs = top.add_subparsers(title="commands", metavar="{run,chat,simulate,rag}")
+    top.add_argument("-V", "--version", action="version", version=f"toolsmith {__version__}")
+    verbs = top.add_subparsers(title="commands", metavar="{run,chat,simulate,rag}", parser_class=Parser)
     references = "an agent, tools, functions or a registry, as module:name or path/file.py:name"
     run = verbs.add_parser(
         "run",
@@ -95,20 +120,28 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
         "words",
         nargs="*",
         metavar='MODULE:NAME ... "PROMPT"',
-        help=f'{references}; then the prompt, in quotes ("-" or nothing reads it from standard input)',
+        help=f"{references}; then the prompt, in quotes if it has more than letters and spaces. Nothing, or - behind "
+        "the prompt, takes the text of standard input",
     )
     chat = verbs.add_parser(
         "chat",
         help="hold a conversation",
-        usage="%(prog)s [options] [MODULE:NAME ...]",
+        usage='%(prog)s [options] [MODULE:NAME ...] ["MESSAGE"]',
         description=f"Hold a conversation with the given tools. {HELP}",
         epilog=EPILOG,
         formatter_class=raw,
     )
-    chat.add_argument("words", nargs="*", metavar="MODULE:NAME", help=references)
+    chat.add_argument(
+        "words", nargs="*", metavar='MODULE:NAME ... "MESSAGE"', help=f"{references}; then the first message, if any"
+    )
     for verb in (run, chat):
         _add_options(verb)
-    return top, {"run": run, "chat": chat, "simulate": _simulate.add_to(verbs, references), "rag": _rag.add_to(verbs)}
+        verb.end = ended_wrong
+    simulate, rag = _simulate.add_to(verbs, references), _rag.add_to(verbs)
+    found: dict[str, Parser] = {"run": run, "chat": chat, "simulate": simulate, "rag": rag}
+    for verb in found.values():
+        verb.others = found
+    return top, found
 
 
 def _add_options(verb: argparse.ArgumentParser) -> None:
@@ -129,16 +162,9 @@ def _add_options(verb: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from toolsmith._references import is_reference
     from toolsmith.cli._view import run_shown
 
-    words: list[str] = options.words
-    if words and words[-1] != "-" and not is_reference(words[-1]):
-        *references, prompt = words
-        if not prompt.strip():
-            raise _UsageError("the prompt is empty: say what to do.")
-    else:
-        references, prompt = [w for w in words if w != "-"], _read_prompt(words)
+    references, prompt = _question(options.words)
 
     def work(agent: Agent[Any], view: View) -> int:
         result = run_shown(agent, view, prompt)
@@ -151,13 +177,15 @@ def _run(options: argparse.Namespace) -> int:
 
 def _chat(options: argparse.Namespace) -> int:
     interactive = sys.stdin.isatty() and not options.json
+    # It reads standard input anyway.
+    references, first = divided([word for word in options.words if word != "-"])
 
     def work(agent: Agent[Any], view: View) -> int:
-        converse(agent, view, interactive=interactive)
+        converse(agent, view, interactive=interactive, first=first)
         return _exits.ANSWERED
 
     # Line editing needs the terminal's own standard output.
-    return _with_agent(options, options.words, work, redirect=not interactive)
+    return _with_agent(options, references, work, redirect=not interactive)
 
 
 def _send_mistakes(options: argparse.Namespace) -> int:
@@ -187,9 +215,6 @@ def _with_agent(
     from toolsmith.cli._people import PeopleView
     from toolsmith.cli._view import Mask
 
-    for word in references:
-        if any(c.isspace() for c in word):
-            raise _UsageError(f"{word!r} is no MODULE:NAME. The prompt stands last and is one word, in quotes.")
     with _answers_only(redirect=redirect) as out:
         view = JsonView(out, mask=Mask()) if options.json else PeopleView(out, quiet=options.quiet, mask=Mask())
         wishes = Wishes(
@@ -214,13 +239,24 @@ def _with_agent(
             raise
 
 
-def _read_prompt(words: Sequence[str]) -> str:
-    asked = words[-1:] == ["-"]
-    prompt = sys.stdin.read().strip() if asked or not sys.stdin.isatty() else ""
-    if not prompt:
-        last = f" ({words[-1]!r} names a tool)" if words and not asked else ""
-        raise _UsageError(f"there is no prompt{last}: put it last, in quotes, or send it to standard input.")
-    return prompt
+def _question(words: Sequence[str]) -> tuple[list[str], str]:
+    """References and the prompt, which comes from the command line, from standard input, or from both, joined."""
+    piped = words[-1:] == ["-"]
+    references, prompt = divided(words[:-1] if piped else words)
+    if prompt is not None and not prompt.strip():
+        raise UsageError("the prompt is empty: say what to do.")
+    if prompt is not None and not piped:
+        return references, prompt
+    try:
+        read = sys.stdin.read().strip() if piped or not sys.stdin.isatty() else ""
+    except UnicodeDecodeError as error:
+        raise UsageError(f"what standard input has is no text ({error}).") from None
+    if not read:
+        if piped:
+            raise UsageError('"-" stands for the text of standard input, and there is none.')
+        last = f" ({words[-1]!r} names a tool)" if words else ""
+        raise UsageError(f"there is no prompt{last}: put it last, in quotes, or send it to standard input.")
+    return references, read if prompt is None else f"{prompt}\n\n{read}"
 
 
 @contextmanager

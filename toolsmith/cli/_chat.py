@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolsmith.cli import _exits
 from toolsmith.cli._view import Interrupted, run_shown
+from toolsmith.cli._words import UsageError, guess
 from toolsmith.errors import RunError, ToolsmithError
 
 if TYPE_CHECKING:
@@ -19,38 +21,81 @@ if TYPE_CHECKING:
     from toolsmith.cli._view import View
     from toolsmith.messages import Message
 
-HELP = "/tools lists the tools, /reset forgets the conversation, /quit or Ctrl-D leaves; Ctrl-C cancels a turn."
+COMMANDS = {
+    "/tools": "lists the tools",
+    "/reset": "forgets the conversation",
+    "/help": "says this",
+    "/quit": "leaves",
+}
+_OTHER_NAMES = {"/exit": "/quit", "/bye": "/quit", "/clear": "/reset", "/?": "/help"}
+HELP = (
+    "/tools lists the tools, /reset forgets the conversation, /quit or Ctrl-D leaves; Ctrl-C cancels a turn. A space "
+    "before it sends a line that begins with a slash."
+)
 HISTORY_LINES = 1000
 
+# A path has a second slash: "/etc/hosts is what?" is said to the model.
+_COMMAND = re.compile(r"(/[\w?!-]*)(?:\s+(.*))?", re.DOTALL)
 
-def converse(agent: Agent[Any], view: View, *, interactive: bool) -> None:
+
+def converse(agent: Agent[Any], view: View, *, interactive: bool, first: str | None = None) -> None:
     """Talk until the user leaves.
 
     Args:
         agent: answers; `view` is among its observers.
         view: shows.
         interactive: at a terminal, with a prompt and line editing; otherwise each line of standard input is a prompt.
+        first: the first line, before any that is read.
     """
     count = f"{len(agent.tools)} tool{'' if len(agent.tools) == 1 else 's'}"
     view.note(f"{agent.name} on {agent.providers[0].name}, {count}. {HELP}")
     history: list[Message] = []
     with _line_editing(interactive):
-        while (line := _read(interactive)) is not None:
-            match line.strip():
-                case "":
+        for line in _lines(interactive, first):
+            match _command(line):
+                case None if line.strip():
+                    history = _turn(agent, view, line.strip(), history)
+                case None:
                     pass
-                case "/quit" | "/exit":
+                case "/quit":
                     return
                 case "/reset":
                     history = []
-                    view.note("The conversation is forgotten.")
+                    view.told("The conversation is forgotten.")
                 case "/tools":
                     for tool in agent.tools:
-                        view.note(f"{tool.name}: {tool.description.splitlines()[0] if tool.description else ''}")
+                        view.told(f"{tool.name}: {tool.description.splitlines()[0] if tool.description else ''}")
+                    if not agent.tools:
+                        view.told("There are no tools.")
                 case "/help":
-                    view.note(HELP)
-                case prompt:
-                    history = _turn(agent, view, prompt, history)
+                    view.told(HELP)
+                case wrong:
+                    view.failed(UsageError(wrong), exit_code=_exits.USAGE)
+
+
+def _command(line: str) -> str | None:
+    """A command's name; what is wrong, where it is none that there is; None for what the model is told."""
+    found = _COMMAND.fullmatch(line.rstrip()) if line.startswith("/") else None
+    if found is None:
+        return None
+    word, more = found[1].lower(), found[2]
+    name = _OTHER_NAMES.get(word, word)
+    if name in COMMANDS and not more:
+        return name
+    told = f"{name} stands alone on its line." if name in COMMANDS else f"There is no command {found[1]}."
+    known = ", ".join(f"{one} ({what})" for one, what in COMMANDS.items())
+    near = "" if name in COMMANDS else guess(word, list(COMMANDS))
+    return f"{told}{near} The commands are {known}. To send the line to the model, begin it with a space."
+
+
+def _lines(interactive: bool, first: str | None) -> Generator[str]:
+    """What is typed, line by line, until it ends."""
+    if first is not None:
+        if interactive:
+            print(f"> {first}")
+        yield first
+    while (line := _read(interactive)) is not None:
+        yield line
 
 
 def _read(interactive: bool) -> str | None:

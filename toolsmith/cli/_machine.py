@@ -66,6 +66,9 @@ class JsonView:
     def note(self, text: str) -> None:
         pass
 
+    def told(self, text: str) -> None:
+        self._write("command", {"text": text})
+
     def _write(self, kind: str, content: Mapping[str, Any]) -> None:
         # ASCII in whatever encoding the stream has: no character can be lost.
         line = json.dumps({"event": kind, **content}, default=type_name)

@@ -106,8 +106,8 @@ class PeopleView:
             return agent.approve
         return self._ask if sys.stdin.isatty() and self._console.is_terminal else None
 
-    def _ask(self, call: PendingCall) -> bool:
-        """Ask the user. Anything but a yes is a no."""
+    def _ask(self, call: PendingCall) -> bool | str:
+        """Ask the user. Anything but a yes is a no, and words are the reason, which the model is told."""
         self._say_rest()
         self._spin(None)
         self._line(f"{call.name}({self._short(_call(call.arguments), ARGUMENT_CHARS)}) needs your approval.", "bold")
@@ -115,7 +115,11 @@ class PeopleView:
             self._line(f"    {call.reason}", "yellow")
             self._spans(call.untrusted, self._line)
         try:
-            return self._console.input("Run it? [y/N] ", markup=False).strip().lower() in ("y", "yes")
+            while True:
+                said = self._console.input("Run it? [y/N, or why not] ", markup=False).strip()
+                if (decision := _decision(said)) is not None:
+                    return decision
+                self._line("y alone runs it as it is; n or anything else does not.")
         except EOFError:
             return False
         finally:
@@ -125,6 +129,9 @@ class PeopleView:
         """A line for people, left out by `quiet`."""
         if not self._quiet:
             self._line(text, style)
+
+    def told(self, text: str) -> None:
+        self._line(text, "dim")
 
     def _spin(self, what: str | None) -> None:
         """Have the spinner say what is going on; None takes it away while something else is written."""
@@ -304,6 +311,20 @@ class PeopleView:
             self._line("Interrupted.", "yellow")
         else:
             self._line(f"toolsmith: {error}", "red")
+
+
+def _decision(said: str) -> bool | str | None:
+    """A yes, a no, or the reason for one ("no, use the other account"); None for half a yes, which is asked about."""
+    words = re.findall(r"\w+", said.lower())
+    match words:
+        case ["y" | "yes"]:
+            return True
+        case [] | ["n" | "no"]:
+            return False
+        case ["y" | "ye" | "yes" | "yep" | "yeah" | "ok" | "okay" | "sure", *_]:
+            return None
+        case _:
+            return said
 
 
 def _arguments(text: str) -> str:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from toolsmith.cli import _exits
+from toolsmith.cli._filters import OPERATORS, filters, metadata
+from toolsmith.cli._words import Parser, UsageError, guess, number_in, one_of
 from toolsmith.errors import ConfigError, ToolsmithError
 
 if TYPE_CHECKING:
@@ -38,26 +39,35 @@ reason, and hurts no other. Stopped at any moment, adding goes on where it was w
 
 filters:
   --where lang=en --where "year>=2020" --where tag=red,blue     all of them must hold; a list means any of it
-  Operators: = != < <= > >=. Values that are numbers, true, false or null in JSON are taken as such.
+  Operators: {OPERATORS}. Values that are numbers, true, false or null in JSON are taken as such; one in double
+  quotes is a text, whatever is in it. So are those of --metadata, where a JSON list makes a list.
 
 exit codes:
   {FINE}    added, found, removed
   {NOT_ALL}    add: something could not be read or embedded; search: nothing found; remove: something was not there;
        or the index cannot be used
-  {_exits.USAGE}    usage: a wrong option, a filter that cannot be, a missing package
+  {_exits.USAGE}    usage: a wrong option, a filter that cannot be, an index or bucket that is not there, a package that
+       is missing
   {_exits.INTERRUPTED}  interrupted
 
 output:
   With --json: search prints a hit a line; the others one JSON object.
 """
 
-_FILTER = re.compile(r"([^=<>!]+)(!=|<=|>=|=|<|>)(.*)", re.DOTALL)
-_OPERATORS = {"!=": "ne", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
+_OF_ONE_ACTION = {
+    "metadata": ("add", "--metadata", "--where filters a search"),
+    "match": ("add", "--match", ""),
+    "remove_missing": ("add", "--remove-missing", ""),
+    "limit": ("search", "--limit", ""),
+    "where": ("search", "--where", "--metadata gives documents theirs"),
+    "full": ("search", "--full", ""),
+}
+_DEFAULT_LIMIT, _MOST_HITS = 5, 100
 
 
-def add_to(verbs: Any) -> argparse.ArgumentParser:
+def add_to(verbs: Any) -> Parser:
     """Add the command to the others."""
-    verb: argparse.ArgumentParser = verbs.add_parser(
+    verb: Parser = verbs.add_parser(
         "rag",
         help="search your own documents",
         usage='%(prog)s {add,search,stats,remove} [options] [PATH ... | "QUERY" | SOURCE ...]',
@@ -65,9 +75,9 @@ def add_to(verbs: Any) -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    verb.add_argument("action", choices=ACTIONS, metavar="{add,search,stats,remove}", help="what to do")
+    verb.add_argument("action", nargs="?", type=one_of(ACTIONS), metavar="{add,search,stats,remove}", help="what to do")
     verb.add_argument("words", nargs="*", metavar="WORD", help="paths, a query, or sources")
-    verb.add_argument("--bucket", default="docs", metavar="NAME", help="the bucket of documents (default: docs)")
+    verb.add_argument("--bucket", metavar="NAME", help="the bucket of documents (default: docs)")
     place = verb.add_mutually_exclusive_group()
     place.add_argument("--index", metavar="FILE", help="the SQLite file (default: .toolsmith/rag.sqlite3)")
     place.add_argument(
@@ -81,19 +91,29 @@ def add_to(verbs: Any) -> argparse.ArgumentParser:
         "--match", metavar="PATTERN", action="append", default=[], help='add: files of folders, as "*.md"'
     )
     verb.add_argument("--remove-missing", action="store_true", help="add: remove documents that are not named any more")
-    verb.add_argument("--limit", type=int, default=5, metavar="N", help="search: how many passages (default: 5)")
+    verb.add_argument(
+        "--limit", type=number_in(1, _MOST_HITS), metavar="N", help="search: how many passages (default: 5)"
+    )
     verb.add_argument("--where", metavar="FILTER", action="append", default=[], help="search: filters on metadata")
     verb.add_argument("--full", action="store_true", help="search: whole passages, not the telling part")
     verb.add_argument("--json", action="store_true", help="for machines")
     verb.add_argument("-q", "--quiet", action="store_true", help="add: no progress, and only what failed")
+    verb.end = _ended_wrong
     return verb
+
+
+def _ended_wrong(message: str) -> dict[str, Any]:
+    return {"error": message, "exit_code": _exits.USAGE}
 
 
 def run(options: argparse.Namespace, out: TextIO) -> int:
     """Do what is asked; the exit code."""
+    _check(options)
     try:
-        rag = _rag(options)
-        with rag:
+        options.where, options.metadata = filters(options.where), metadata(options.metadata)
+        with _rag(options) as rag:
+            if options.action != "add":
+                _check_bucket(rag, options)
             match options.action:
                 case "add":
                     return _add(rag, options, out)
@@ -112,12 +132,48 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         return code
 
 
+def _check(options: argparse.Namespace) -> None:
+    """What the parser cannot know: which words and options an action takes."""
+    if options.action is None:
+        raise UsageError(f"say what to do: {', '.join(ACTIONS)}. `toolsmith rag --help` says more.")
+    if options.action == "stats" and options.words:
+        raise UsageError(f"stats takes no words; for a bucket: --bucket {options.words[0]}.")
+    if options.action != "stats" and not options.words:
+        what = {"add": "files and folders", "search": "a query", "remove": "sources"}[options.action]
+        raise UsageError(f"toolsmith rag {options.action} needs {what}. `toolsmith rag --help` says more.")
+    for name, (action, option, other) in _OF_ONE_ACTION.items():
+        if getattr(options, name) and options.action != action:
+            hint = f" ({other})" if other else ""
+            raise UsageError(f"{option} is an option of toolsmith rag {action}, not of {options.action}{hint}.")
+
+
+def _check_bucket(rag: RAG, options: argparse.Namespace) -> None:
+    """Refuse to look into what is not there: a misspelt name would be taken for "nothing was found"."""
+    buckets = rag.buckets()
+    if buckets and rag.bucket not in buckets:
+        raise ConfigError(
+            f"there is no bucket {rag.bucket!r}; there are: {', '.join(buckets)}.{guess(rag.bucket, buckets)}"
+            + ("" if options.bucket else " Name one with --bucket.")
+        )
+
+
+def _check_index(options: argparse.Namespace) -> None:
+    """Refuse to look into an index that is not there, and would be made by looking."""
+    if options.action == "add" or options.postgres:
+        return
+    from toolsmith.rag import DEFAULT_PATH
+
+    path = Path(options.index or DEFAULT_PATH).expanduser()
+    if not path.exists():
+        raise ConfigError(
+            f"there is no index {path}{'' if path.is_absolute() else f' in {Path.cwd()}'}: `toolsmith rag add` makes "
+            "it, --index names another."
+        )
+
+
 def _rag(options: argparse.Namespace) -> RAG:
     from toolsmith.rag import RAG
 
-    if options.action != "stats" and not options.words:
-        what = {"add": "files and folders", "search": "a query", "remove": "sources"}[options.action]
-        raise ConfigError(f"toolsmith rag {options.action} needs {what}. `toolsmith rag --help` says more.")
     backend = None
     if options.postgres:
         from toolsmith.rag.postgres import PostgresBackend
@@ -127,17 +183,18 @@ def _rag(options: argparse.Namespace) -> RAG:
             raise ConfigError("--postgres takes the server's address from $TOOLSMITH_POSTGRES, which is not set.")
         backend = PostgresBackend(address)
     embeddings = False if options.words_only else None
-    return RAG(options.bucket, path=options.index, backend=backend, embeddings=embeddings)
+    rag = RAG(options.bucket or "docs", path=options.index, backend=backend, embeddings=embeddings)
+    _check_index(options)
+    return rag
 
 
 def _add(rag: RAG, options: argparse.Namespace, out: TextIO) -> int:
-    metadata = dict(_pair(text) for text in options.metadata)
     # Here a word is always a path: a misspelt one must not become a text.
     named = [word if any(c in word for c in "*?[") else Path(word) for word in options.words]
     with _progress(quiet=options.quiet or options.json) as told:
         account = rag.add(
             named,
-            metadata=metadata,
+            metadata=options.metadata,
             match=options.match or "*",
             remove_missing=options.remove_missing,
             progress=told,
@@ -156,19 +213,26 @@ def _of_account(account: Account, *, quiet: bool) -> str:
 
 
 def _search(rag: RAG, options: argparse.Namespace, out: TextIO) -> int:
-    where: dict[str, Any] = {}
-    for text in options.where:
-        _filter(text, where)
-    hits = rag.search(" ".join(options.words), options.limit, where=where)
+    hits = rag.search(" ".join(options.words), options.limit or _DEFAULT_LIMIT, where=options.where)
     for hit in hits:
         if options.json:
             _line(out, asdict(hit))
         else:
             _print(_shown(hit, full=options.full), out)
-    if not hits and not options.json:
-        said = "Nothing was found." if rag.stats().documents else "Nothing was found: there are no documents in here."
-        print(said, file=sys.stderr)
+    if not hits:
+        print(_why_nothing(rag, options.where), file=sys.stderr)
     return FINE if hits else NOT_ALL
+
+
+def _why_nothing(rag: RAG, where: Mapping[str, Any]) -> str:
+    if not rag.stats().documents:
+        return "Nothing was found: there are no documents in here."
+    keys = rag.keys() if where else []
+    missing = next((key for key in where if key not in keys), None)
+    if missing is None:
+        return "Nothing was found."
+    there = f"there are: {', '.join(keys)}." if keys else "it has none at all."
+    return f"Nothing was found: no document has {missing!r} in its metadata; {there}{guess(missing, keys)}"
 
 
 def _shown(hit: Hit, *, full: bool) -> str:
@@ -219,36 +283,6 @@ def _progress(*, quiet: bool) -> Generator[Callable[[Progress], None] | None]:
             bar.update(tasks[progress.phase], completed=progress.done, total=progress.total or None)
 
         yield told
-
-
-def _pair(text: str) -> tuple[str, Any]:
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip():
-        raise ConfigError(f"--metadata {text!r} is no KEY=VALUE.")
-    return key.strip(), _value(value)
-
-
-def _filter(text: str, where: dict[str, Any]) -> None:
-    """Take one filter into those that there are."""
-    found = _FILTER.fullmatch(text)
-    if found is None:
-        raise ConfigError(f'--where {text!r} is no filter: lang=en, "year>=2020" and tag=red,blue are.')
-    key, operator, value = found[1].strip(), found[2], found[3]
-    if operator == "=":
-        values: Any = [_value(part) for part in value.split(",")] if "," in value else _value(value)
-        condition = {"in": values}
-    else:
-        condition = {_OPERATORS[operator]: _value(value)}
-    where.setdefault(key, {}).update(condition)
-
-
-def _value(text: str) -> Any:
-    """A scalar in JSON, else the text itself."""
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return text.strip()
-    return value if value is None or isinstance(value, str | int | float | bool) else text.strip()
 
 
 def _line(out: TextIO, data: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, TextIO, cast, get_args
 
 from toolsmith.cli import _exits
+from toolsmith.cli._words import Parser, guess, one_of
 from toolsmith.errors import ConfigError, ToolsmithError
 
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ output:
 """
 
 
-def add_to(verbs: Any, references: str) -> argparse.ArgumentParser:
+def add_to(verbs: Any, references: str) -> Parser:
     """Add the command to the others; `references` says what may be named."""
-    verb: argparse.ArgumentParser = verbs.add_parser(
+    verb: Parser = verbs.add_parser(
         "simulate",
         help="send tools the mistakes that models make, and show what a model would read",
         usage="%(prog)s [options] MODULE:NAME ...",
@@ -61,9 +62,10 @@ def add_to(verbs: Any, references: str) -> argparse.ArgumentParser:
     )
     verb.add_argument(
         "--provider",
-        choices=PROVIDERS,
-        help="send arguments in the form of this service (default: the tool's own, which is that of all services "
-        "without strict mode)",
+        type=one_of(PROVIDERS),
+        metavar="NAME",
+        help=f"send arguments in the form of this service, one of {', '.join(PROVIDERS)} (default: the tool's own, "
+        "which is that of all services without strict mode)",
     )
     form = verb.add_mutually_exclusive_group()
     form.add_argument("--strict", action="store_const", const=True, help="the provider's strict mode")
@@ -75,7 +77,12 @@ def add_to(verbs: Any, references: str) -> argparse.ArgumentParser:
     verb.add_argument("--every-place", action="store_true", help="show a mistake at every place, not only at the first")
     verb.add_argument("--list", action="store_true", help="list the mistakes with their sources, and stop")
     verb.add_argument("--json", action="store_true", help="one JSON object a line, for machines")
+    verb.end = _ended_wrong
     return verb
+
+
+def _ended_wrong(message: str) -> dict[str, Any]:
+    return {"event": "end", "exit_code": _exits.USAGE, "error": message}
 
 
 def run(options: argparse.Namespace, out: TextIO) -> int:
@@ -87,7 +94,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         found = _simulation(options)
     except ToolsmithError as error:
         if options.json:
-            _line(out, {"event": "end", "exit_code": _exits.USAGE, "error": str(error)})
+            _line(out, _ended_wrong(str(error)))
         print(f"toolsmith: {error}", file=sys.stderr)
         return _exits.USAGE
     code = PASSED if found.ok and not (options.catch_all and found.taken) else FAILED
@@ -105,7 +112,7 @@ def _simulation(options: argparse.Namespace) -> Simulation:
 
     names = [m.name for m in MISTAKES]
     if wrong := [name for name in options.mistake if name not in names]:
-        raise ConfigError(f"There is no mistake {wrong[0]!r}; there are: {', '.join(names)}.")
+        raise ConfigError(f"There is no mistake {wrong[0]!r}; there are: {', '.join(names)}.{guess(wrong[0], names)}")
     if not options.words:
         raise ConfigError("Name a tool: toolsmith simulate MODULE:NAME. `toolsmith simulate --help` says more.")
     arguments = None

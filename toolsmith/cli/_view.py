@@ -40,6 +40,10 @@ class View(Protocol):
         """A line for people."""
         ...
 
+    def told(self, text: str) -> None:
+        """A line of what the user has asked for."""
+        ...
+
     def waiting(self) -> AbstractContextManager[object]:
         """Around a run."""
         ...

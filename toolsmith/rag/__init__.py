@@ -263,6 +263,14 @@ class RAG:
         """The names of all documents of this bucket."""
         return self._backend.sources(self.bucket)
 
+    def buckets(self) -> list[str]:
+        """The names of all buckets that are kept where this one is."""
+        return self._backend.buckets()
+
+    def keys(self) -> list[str]:
+        """The keys that `where` can filter this bucket by: those of its documents' metadata."""
+        return self._backend.keys(self.bucket)
+
     def stats(self) -> Stats:
         """How much is in this bucket."""
         return self._backend.stats(self.bucket, self._embeddings.name if self._embeddings else "")

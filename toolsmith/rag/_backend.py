@@ -145,6 +145,10 @@ class Backend(Protocol):
         """The names of all buckets, sorted."""
         ...
 
+    def keys(self, bucket: str) -> list[str]:
+        """The keys that the metadata of a bucket's documents have, sorted."""
+        ...
+
     def close(self) -> None:
         """Let go of files and connections. The next call opens them anew."""
         ...

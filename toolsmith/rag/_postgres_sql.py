@@ -47,6 +47,7 @@ DIGEST: Final = "SELECT id, digest FROM documents WHERE bucket = %s AND source =
 DIGESTS: Final = "SELECT source, digest FROM documents WHERE bucket = %s AND source = ANY(%s)"
 SOURCES: Final = "SELECT source FROM documents WHERE bucket = %s"
 BUCKETS: Final = "SELECT DISTINCT bucket FROM documents"
+KEYS: Final = "SELECT DISTINCT jsonb_object_keys(metadata) FROM documents WHERE bucket = %s"
 DELETE: Final = "DELETE FROM documents WHERE id = %s"
 REMOVE: Final = "DELETE FROM documents WHERE bucket = %s AND source = ANY(%s) RETURNING source"
 INSERT_DOCUMENT: Final = (

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeGuard, cast, get_args
 
@@ -27,6 +28,22 @@ _COMPARED: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "lt": operator.lt,
     "lte": operator.le,
 }
+_KNOWN: Final = ", ".join(("eq", *get_args(Operator)))
+_MEANT: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("=", "==", "is", "equals"), "eq"),
+    **dict.fromkeys(("!=", "<>", "not", "neq", "nin", "not_in", "not in"), "ne"),
+    **dict.fromkeys((">", "after"), "gt"),
+    **dict.fromkeys(("<", "before"), "lt"),
+    **dict.fromkeys((">=", "=>", "ge", "min", "from", "since"), "gte"),
+    **dict.fromkeys(("<=", "=<", "le", "max", "to", "until"), "lte"),
+    **{name: name for name in ("eq", *get_args(Operator))},
+    "any": "in",
+}
+"""What operators are called elsewhere."""
+_SIGNS: Final = "[<>!=]=|=[<>]|<>|[<>=]"
+_IN_KEY: Final = re.compile(rf"(.+?)\s*({_SIGNS}|__(?:eq|ne|in|gt|gte|lt|lte))")
+_IN_VALUE: Final = re.compile(rf"\s*({_SIGNS})\s*(?=-?\d)")
+_NUMBER: Final = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
 _MAX_CONDITIONS, _MAX_VALUES, _MAX_INTEGER = 50, 1_000, 2**63 - 1
 
 
@@ -56,6 +73,7 @@ def conditions(where: Mapping[str, Any] | None) -> tuple[Condition, ...]:
             case Mapping():
                 found += _operators(key, cast("Mapping[Any, Any]", wanted))
             case _:
+                _check_form(key, wanted)
                 found.append(Condition(key, "in", _values(key, wanted)))
     if len(found) > _MAX_CONDITIONS:
         raise ValueError(f"where: {len(found)} conditions; {_MAX_CONDITIONS} are the most.")
@@ -110,9 +128,34 @@ def _operators(key: str, wanted: Mapping[Any, Any]) -> list[Condition]:
                     raise ValueError(f"where[{key!r}][{name!r}] takes a number or a string, not {value!r}.")
                 found.append(Condition(key, name, (value,)))
             case _:
-                known = ", ".join(("eq", *get_args(Operator)))
-                raise ValueError(f"where[{key!r}]: there is no operator {name!r}; there are {known}.")
+                meant = _MEANT.get(str(name).lstrip("$").lower())
+                guess = f" Did you mean {meant!r}?" if meant else ""
+                raise ValueError(f"where[{key!r}]: there is no operator {name!r}; there are {_KNOWN}.{guess}")
     return found
+
+
+def _check_form(key: str, wanted: Any) -> None:
+    """Refuse what would be compared as it stands, and was meant as more: it would find nothing, and never say so.
+
+    Raises:
+        ValueError: an operator that stands in the key or in the value; says how it is written.
+    """
+    if key.lower() in ("$and", "$or", "$nor", "$not"):
+        raise ValueError(f"where has no {key!r}: all of its keys must hold, and a list means any of its values.")
+    in_key = _IN_KEY.fullmatch(key)
+    in_value = _IN_VALUE.match(wanted) if isinstance(wanted, str) else None
+    if in_key is not None:
+        name, written, value = in_key[1], in_key[2], repr(wanted)
+    elif in_value is not None:
+        bound = cast("str", wanted)[in_value.end() :].strip()
+        name, written, value = key, in_value[1], bound if _NUMBER.fullmatch(bound) else repr(bound)
+    else:
+        return
+    meant = _MEANT.get(written.strip("_").lower(), written)
+    raise ValueError(
+        f"where[{key!r}] = {wanted!r}: write {{{name!r}: {{{meant!r}: {value}}}}}; the operators are {_KNOWN}. If this "
+        f"is the {'key' if in_key else 'value'} itself, write {{{key!r}: {{'eq': {wanted!r}}}}}."
+    )
 
 
 def _values(key: str, value: Any) -> tuple[Scalar, ...]:

@@ -147,6 +147,10 @@ class PostgresBackend:
         """See `Backend.buckets`."""
         return sorted(row[0] for row in self._rows(sql.BUCKETS, ()))
 
+    def keys(self, bucket: str) -> list[str]:
+        """See `Backend.keys`."""
+        return sorted(row[0] for row in self._rows(sql.KEYS, (bucket,)))
+
     def search(self, bucket: str, query: Query) -> list[Found]:
         """See `Backend.search`."""
         depth = max(DEPTH, query.limit)

@@ -115,6 +115,15 @@ class SQLiteBackend:
         with self._file.reading() as file:
             return [row[0] for row in file.execute("SELECT name FROM buckets ORDER BY name")]
 
+    def keys(self, bucket: str) -> list[str]:
+        """See `Backend.keys`."""
+        with self._file.reading() as file:
+            rows = file.execute(
+                "SELECT DISTINCT m.key FROM documents d, json_each(d.metadata) m WHERE d.bucket = ? ORDER BY m.key",
+                (_home(file, bucket),),
+            )
+            return [row[0] for row in rows]
+
     def search(self, bucket: str, query: Query) -> list[Found]:
         """See `Backend.search`."""
         depth = max(DEPTH, query.limit)
