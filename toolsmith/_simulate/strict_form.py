@@ -10,9 +10,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from toolsmith._dialects.rules import CLAUDE_KEYS
+
 _PAIR = {"key", "value"}
 _WRAPPED, _ITEM, _REST = "entries", "item_", "rest"
 _OMITTED = re.compile(r'send (null|"omit"|\{"omit": ?true\}) (?:for it|to leave it out)')
+_NAMED = re.compile(r'named ("(?:[^"\\]|\\.)*")')
+_EXTRAS, _ABOUT_EXTRAS = "additional", "further members"
 
 
 def in_strict_form(value: object, schema: Mapping[str, Any], *, fill: bool) -> object:
@@ -27,9 +31,26 @@ def in_strict_form(value: object, schema: Mapping[str, Any], *, fill: bool) -> o
     return _Writer(schema, fill=fill).write(value, schema)
 
 
+def under_sent_names(value: Mapping[str, object], schema: Mapping[str, Any]) -> dict[str, object]:
+    """Arguments under the names that a loose schema has for them: Claude takes not every name on the top."""
+    properties = cast("dict[str, Mapping[str, Any]]", schema.get("properties") or {})
+    known = {name: sent for sent, name in _own_names(properties).items()}
+    return {known.get(name, name): held for name, held in value.items()}
+
+
+def _own_names(properties: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Name on the wire -> the member's own name, which its description tells where the service does not take it."""
+    own: dict[str, str] = {}
+    for sent, schema in properties.items():
+        said = _NAMED.findall(str(schema.get("description", "")))
+        name = str(json.loads(said[-1])) if said else sent
+        own[sent] = sent if name in properties or CLAUDE_KEYS.fullmatch(name) else name
+    return own
+
+
 def place_in_strict_form(path: Sequence[str | int], value: object, schema: Mapping[str, Any]) -> tuple[str | int, ...]:
     """Where a place of a plain value stands once that is `in_strict_form`."""
-    return _Writer(schema, fill=False).place(path, value, schema)
+    return _Writer(schema, fill=True).place(path, value, schema)  # else no branch of a union would admit it
 
 
 class _Writer:
@@ -80,8 +101,15 @@ class _Writer:
             if isinstance(part, str) and part in members and items and self._is_pair(items):
                 below = self._resolved(items)["properties"]["value"]
                 return ([*members].index(part), "value", *self.place(rest, members[part], below))
-            if isinstance(part, str) and part in properties:
-                return (part, *self.place(rest, members.get(part), properties[part]))
+            own = _own_names(properties)
+            sent = next((s for s, name in own.items() if name == part), part)
+            if isinstance(sent, str) and sent in properties:
+                return (sent, *self.place(rest, members.get(str(part), members.get(sent)), properties[sent]))
+            extras = self._extras(properties)
+            if extras and isinstance(part, str) and part in members:
+                at = [name for name in members if name not in {*own, *own.values()}].index(part)
+                below = self._resolved(self._resolved(properties[extras])["items"])["properties"]["value"]
+                return (extras, at, "value", *self.place(rest, members[part], below))
         if isinstance(value, list) and isinstance(part, int) and part < len(cast("list[object]", value)):
             held = cast("list[object]", value)[part]
             named = f"{_ITEM}{part + 1}"
@@ -99,14 +127,35 @@ class _Writer:
         if self._is_wrapper(schema) and not self._admits(value, schema):
             return {_WRAPPED: self.write(value, properties[_WRAPPED])}
         required = cast("list[str]", schema.get("required", []))
+        own = _own_names(properties)
+        extras = self._extras(properties)
+        if extras in value and self._admits(value[extras], properties[extras]):
+            extras = ""  # the script has written them as they go onto the wire
+        known = {*own, *own.values()} - {extras}
+        more = {name: v for name, v in value.items() if name not in known}
         written: dict[str, object] = {}
-        for name, inner in properties.items():
-            if name in value:
-                written[name] = self.write(value[name], inner)
-            elif self._fill and name in required:
-                written |= self._left_out(name, inner)
+        for sent, inner in properties.items():
+            name = own[sent] if own[sent] in value else sent
+            if sent == extras:
+                written[sent] = self.write(more, inner)
+            elif name in value:
+                written[sent] = self.write(value[name], inner)
+            elif self._fill and sent in required:
+                written |= self._left_out(sent, inner)
         # what the schema does not know stays: a script may want to show a model that errs
-        return written | {name: v for name, v in value.items() if name not in properties}
+        return written if extras else written | more
+
+    def _extras(self, properties: Mapping[str, Mapping[str, Any]]) -> str:
+        """The member that holds the undeclared ones as pairs, "" for none."""
+        for name, schema in properties.items():
+            about = str(schema.get("description", ""))
+            if (
+                name.rstrip("_") == _EXTRAS
+                and about.startswith(_ABOUT_EXTRAS)
+                and self._is_pair(schema.get("items", {}))
+            ):
+                return name
+        return ""
 
     def _left_out(self, name: str, schema: Mapping[str, Any]) -> dict[str, object]:
         """A member that is demanded and not given: what its description tells to send for it, else null."""

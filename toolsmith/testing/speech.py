@@ -1,8 +1,10 @@
 """How a model puts a call into words: the arguments in the form that the request's mode makes it write.
 
-Under a strict mode a model cannot write what the schema does not have. `call("find", q="x")` is therefore written
-with `"limit": null` where the strict schema demands the key, a dict as the list of pairs that the schema shows, a tuple
-as the closed object (see `_simulate.strict_form`). What no such model can write is a `ScriptError`.
+A model knows only the names that stand in the schema, and under a strict mode it cannot write what the schema does not
+have. `call("find", q="x")` is therefore written with `"limit": null` where the strict schema demands the key, a dict as
+the list of pairs that the schema shows, a tuple as the closed object, members that are not declared as pairs too, and
+a name that Claude does not take as the one in its place (see `_simulate.strict_form`). What no such model can write is
+a `ScriptError`.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from toolsmith._simulate.strict_form import in_strict_form
+from toolsmith._simulate.strict_form import in_strict_form, under_sent_names
 from toolsmith.messages import Usage
 from toolsmith.testing.recorded import Recorded, dumps
 from toolsmith.testing.script import Block, Call, Delivery, Refuse, Say, ScriptError, Search, Think, Turn
@@ -82,7 +84,9 @@ def arguments_text(call: Call, request: Recorded) -> str:
     else:
         tool = request.tools.get(call.name)
         value: object = dict(call.arguments)
-        if tool is not None and tool["strict"] is True:
+        if tool is not None and tool["strict"] is not True:
+            value = under_sent_names(call.arguments, tool["schema"])
+        elif tool is not None:
             value = in_strict_form(value, tool["schema"], fill=request.api != "anthropic")
             _check(call.name, value, tool["schema"])
         text = dumps(value)
