@@ -261,12 +261,44 @@ def test_filters(rag: RAG, where: dict[str, Any], expected: set[str]) -> None:
         ({'a"b': 1}, "is no key"),
         ({3: 1}, "is no key"),
         ({"year": list(range(2000))}, "1000 are the most"),
+        ({"year": {">=": 1}}, "there are eq, in, ne, gt, gte, lt, lte\\. Did you mean 'gte'\\?"),
+        ({"year": {"$nin": [1]}}, "there is no operator '\\$nin'.*Did you mean 'ne'\\?"),
+        ({"year": {"GTE": 1}}, "Did you mean 'gte'\\?"),
+        ({"year": {5: 1}}, "there is no operator 5; there are eq, in, ne"),
+        ({"year": ">2020"}, r"write \{'year': \{'gt': 2020\}\}; the operators are eq, in, ne, gt"),
+        ({"day": ">= 2024-01-05"}, r"write \{'day': \{'gte': '2024-01-05'\}\}"),
+        ({"year>=": 2020}, r"write \{'year': \{'gte': 2020\}\}"),
+        ({"year >>": 2020}, r"write \{'year': \{'gt': 2020\}\}"),
+        ({"year__gte": 2020}, r"write \{'year': \{'gte': 2020\}\}"),
+        ({"lang !=": "en"}, r"write \{'lang': \{'ne': 'en'\}\}"),
+        ({"$or": [{"lang": "en"}]}, "all of its keys must hold"),
+        ({"$and": {"lang": "en"}}, "all of its keys must hold"),
     ],
     ids=lambda value: str(value)[:40],
 )
 def test_a_filter_that_cannot_be_is_refused(rag: RAG, where: dict[Any, Any], said: str) -> None:
+    """Also one that would compare something else than is meant, and never find anything."""
+    for use in (lambda: rag.search("x", where=where), lambda: rag.cited("x", where=where)):
+        with pytest.raises(ValueError, match=said):
+            use()
     with pytest.raises(ValueError, match=said):
-        rag.search("words", where=where)
+        rag.as_tool(where=where)
+
+
+def test_what_looks_like_an_operator_can_be_meant(rag: RAG) -> None:
+    """As `eq`, whatever stands in a key or a value."""
+    rag.add([Document("Same words.", "a", {"year>": ">2020", "x__gte": 1}), Document("Same words.", "b")])
+    for where in ({"year>": {"eq": ">2020"}}, {"x__gte": {"eq": 1}}):
+        assert sources(rag.search("words", where=where)) == ["a"]
+
+
+def test_buckets_and_keys(rag: RAG) -> None:
+    """What there is to search in and to filter by."""
+    rag.add(FILTERED)
+    assert rag.keys() == ["a.b", "day", "lang", "public", "tags", "year"]
+    assert rag.buckets() == [rag.bucket]
+    rag.clear()
+    assert rag.keys() == []
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ def load(module: str, *, extra: str, purpose: str, package: str | None = None) -
         module: as it is imported, "docx".
         extra: of toolsmith, which installs it: "rag".
         purpose: what cannot be done without it: "reading DOCX files".
-        package: its name on the package index, where that is not the module's.
+        package: its name on the package index, where that is not the module's: "python-docx", "psycopg[binary]".
 
     Raises:
         ConfigError: it is not installed; says how to install it.
@@ -25,8 +25,9 @@ def load(module: str, *, extra: str, purpose: str, package: str | None = None) -
         return import_module(module)
     except ImportError as error:
         name = package or module.partition(".")[0]
+        alone = f'"{name}"' if "[" in name else name  # for the shell
         raise ConfigError(
-            f'{purpose} needs the package {name!r}: pip install "toolsmith-agents[{extra}]" (or pip install {name}).'
+            f'{purpose} needs the package {name!r}: pip install "toolsmith-agents[{extra}]" (or pip install {alone}).'
         ) from error
 
 

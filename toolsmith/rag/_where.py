@@ -30,17 +30,17 @@ _COMPARED: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 }
 _KNOWN: Final = ", ".join(("eq", *get_args(Operator)))
 _MEANT: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("=", "==", "is", "equals"), "eq"),
-    **dict.fromkeys(("!=", "<>", "not", "neq", "nin", "not_in", "not in"), "ne"),
-    **dict.fromkeys((">", "after"), "gt"),
-    **dict.fromkeys(("<", "before"), "lt"),
+    **dict.fromkeys(("=", "==", "===", "is", "equals"), "eq"),
+    **dict.fromkeys(("!=", "<>", "!==", "not", "neq", "nin", "not_in", "not in"), "ne"),
+    **dict.fromkeys((">", ">>", "after"), "gt"),
+    **dict.fromkeys(("<", "<<", "before"), "lt"),
     **dict.fromkeys((">=", "=>", "ge", "min", "from", "since"), "gte"),
     **dict.fromkeys(("<=", "=<", "le", "max", "to", "until"), "lte"),
     **{name: name for name in ("eq", *get_args(Operator))},
     "any": "in",
 }
 """What operators are called elsewhere."""
-_SIGNS: Final = "[<>!=]=|=[<>]|<>|[<>=]"
+_SIGNS: Final = "[<>!=]{2,3}|[<>=]"
 _IN_KEY: Final = re.compile(rf"(.+?)\s*({_SIGNS}|__(?:eq|ne|in|gt|gte|lt|lte))")
 _IN_VALUE: Final = re.compile(rf"\s*({_SIGNS})\s*(?=-?\d)")
 _NUMBER: Final = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
@@ -69,6 +69,8 @@ def conditions(where: Mapping[str, Any] | None) -> tuple[Condition, ...]:
     for key, wanted in (where or {}).items():
         if not is_key(key):
             raise ValueError(f"where: {key!r} is no key: a printable string without quotes is.")
+        if key.lower() in ("$and", "$or", "$nor", "$not"):
+            raise ValueError(f"where has no {key!r}: all of its keys must hold, and a list means any of its values.")
         match wanted:
             case Mapping():
                 found += _operators(key, cast("Mapping[Any, Any]", wanted))
@@ -140,8 +142,6 @@ def _check_form(key: str, wanted: Any) -> None:
     Raises:
         ValueError: an operator that stands in the key or in the value; says how it is written.
     """
-    if key.lower() in ("$and", "$or", "$nor", "$not"):
-        raise ValueError(f"where has no {key!r}: all of its keys must hold, and a list means any of its values.")
     in_key = _IN_KEY.fullmatch(key)
     in_value = _IN_VALUE.match(wanted) if isinstance(wanted, str) else None
     if in_key is not None:
@@ -151,7 +151,7 @@ def _check_form(key: str, wanted: Any) -> None:
         name, written, value = key, in_value[1], bound if _NUMBER.fullmatch(bound) else repr(bound)
     else:
         return
-    meant = _MEANT.get(written.strip("_").lower(), written)
+    meant = _MEANT.get(written.strip("_"), "eq")
     raise ValueError(
         f"where[{key!r}] = {wanted!r}: write {{{name!r}: {{{meant!r}: {value}}}}}; the operators are {_KNOWN}. If this "
         f"is the {'key' if in_key else 'value'} itself, write {{{key!r}: {{'eq': {wanted!r}}}}}."

@@ -255,7 +255,7 @@ class PostgresBackend:
 
         All that is done here gives the same when it is done twice.
         """
-        psycopg = _extras.load("psycopg", extra="postgres", purpose="An index on Postgres")
+        psycopg = _extras.load("psycopg", extra="postgres", purpose="An index on Postgres", package="psycopg[binary]")
         with self._explained(psycopg):
             connection, fresh = self._taken(psycopg)
             try:
