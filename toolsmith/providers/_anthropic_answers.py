@@ -6,6 +6,7 @@ Sources: anthropic/types/message.py, raw_message_stream_event.py, stop_reason.py
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -63,15 +64,56 @@ def read_message(provider: str, body: bytes) -> Reply:
     Raises:
         ProviderError: it is an error, or none of this API.
     """
+    written: dict[int, str] = {}
     try:
         message = obj(load(body))
     except ValueError:
-        raise bad_response(provider, body) from None
+        try:
+            message = obj(load(_inputs_as_text(body)))
+        except ValueError:
+            raise bad_response(provider, body) from None
+        for position, block in enumerate(map(obj, arr(message.get("content")))):
+            if isinstance(text := block.get("input"), str):
+                written[position] = text
+                block["input"] = arguments_object(text) or {}
     if message.get("error"):
         raise refusal(provider, message)
     if not isinstance(message.get("content"), list):
         raise bad_response(provider, body)
-    return _reply(message, {}, body)
+    return _reply(message, written, body)
+
+
+_TOKEN = rb'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]'
+
+
+def _inputs_as_text(body: bytes) -> bytes:
+    """A message in which the arguments of its calls are texts, as in a stream.
+
+    Arguments may be nested deeper than any parser goes. That is the model's mistake, and it is to hear of it; a stream
+    brings them as text anyway.
+    """
+    kept: list[bytes] = []
+    depth = begun = end = 0
+    of_content, key = False, b""
+    for found in re.finditer(_TOKEN, body):
+        match found[0]:
+            case b"{" | b"[":
+                depth += 1
+                if depth == 2:
+                    of_content = key == b'"content"'
+                elif depth == 4 and of_content and key == b'"input"':
+                    begun = found.start()
+            case b"}" | b"]":
+                if depth == 4 and begun:
+                    text = body[begun : found.end()].decode("utf-8", "replace")
+                    kept += body[end:begun], dump(text)
+                    begun, end = 0, found.end()
+                depth -= 1
+            case name if depth < 4:
+                key = name  # or a value, which no bracket follows
+            case _:
+                pass
+    return b"".join((*kept, body[end:]))
 
 
 def _reply(message: Mapping[str, Any], written: Mapping[int, str], body: bytes = b"") -> Reply:
@@ -79,7 +121,7 @@ def _reply(message: Mapping[str, Any], written: Mapping[int, str], body: bytes =
 
     Args:
         message: as the API sends it at once.
-        written: by position of its block, a call's arguments as the model wrote them; known from a stream only.
+        written: by position of its block, a call's arguments as the model wrote them, where they are known as text.
         body: the message as JSON text, where it came at once.
     """
     ids = CallIds(message.get("id"))

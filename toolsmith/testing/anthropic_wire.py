@@ -165,7 +165,7 @@ def _object(text: str) -> dict[str, Any]:
     """Arguments as the object that an answer at once holds: text that is no object arrives as an empty one."""
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 

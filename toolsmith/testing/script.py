@@ -73,9 +73,8 @@ class Call:
     Attributes:
         name: the tool's name; it may be one that does not exist.
         arguments: a mapping is written as a model writes it in the mode that the request offers (in OpenAI's strict
-            mode a left-out optional parameter becomes null, a dict a list of pairs; for Claude "größe" becomes "groe"),
-            and what a model bound to a strict
-            schema cannot write is a `ScriptError`; a str goes onto the wire as it is.
+            mode a left-out optional parameter becomes null, a dict a list of pairs; for Claude "größe" becomes "groe").
+            What a model bound to a strict schema cannot write is a `ScriptError`. A str goes onto the wire as it is.
         id: the call's id, None for a new one.
         keep: only so many characters of the arguments are written, as when the output limit cuts a call.
     """
