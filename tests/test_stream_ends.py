@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import Sequence
 
 import anthropic  # now: the first import takes longer than what is measured here
 import openai
@@ -13,8 +14,8 @@ from fault_proxy import Cut, Fault, FaultProxy, Hang
 from wire import APIS
 
 from toolsmith import Agent, Limits, ModelSettings, ProviderError, RunResult, tool
-from toolsmith.events import Event, TextDelta, ToolArgumentsDelta, ToolCallStarted
-from toolsmith.messages import Reply
+from toolsmith.events import Event, TextDelta, ToolArgumentsDelta, ToolCallStarted, TurnEnded
+from toolsmith.messages import Message, Reply, Text
 from toolsmith.providers.anthropic import AnthropicMessages
 from toolsmith.testing import Api, ScriptedModel, call, deliver, garbage, say
 from toolsmith.testing.script import Step
@@ -223,3 +224,38 @@ def test_a_server_that_does_not_stream(api: Api, kind: str) -> None:
     assert [e.text for e in told if isinstance(e, TextDelta)] == ["I add.", "It is 41."]
     begun = [e for e in told if isinstance(e, ToolCallStarted | ToolArgumentsDelta)]
     assert begun == [ToolCallStarted("t1", "add"), ToolArgumentsDelta("t1", '{"a":1}')]
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_words_of_an_answer_that_was_left(api: Api, kind: str) -> None:
+    """The history has whole turns only; whoever wants the words that were shown adds them (docs/runs.md)."""
+    model = ScriptedModel([[say("I add."), call("add", a=1)], say("It is forty-one."), say("One.")])
+    agent = Agent(model.provider(api), tools=[add])
+    shown = ""
+
+    async def read() -> Sequence[Message]:
+        nonlocal shown
+        async with agent.run_stream("go") as events:
+            async for event in events:
+                shown = "" if isinstance(event, TurnEnded) else shown
+                shown += event.text if isinstance(event, TextDelta) else ""
+                if shown.startswith("It is"):
+                    break
+        return events.messages
+
+    if kind == "async":
+        messages = asyncio.run(read())
+    else:
+        with agent.run_stream_sync("go") as events:
+            for event in events:
+                shown = "" if isinstance(event, TurnEnded) else shown
+                shown += event.text if isinstance(event, TextDelta) else ""
+                if shown.startswith("It is"):
+                    break
+        messages = events.messages
+    assert [m.role for m in messages] == ["user", "assistant", "tool"]
+    kept = [*messages, Message("assistant", (Text(shown),))]
+    result = agent.run_sync("And?", message_history=kept)
+    assert result.output == "One."
+    assert shown in model.requests[-1].raw.decode()
+    model.assert_exhausted()
