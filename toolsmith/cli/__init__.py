@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import io
 import logging
 import os
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
 from toolsmith import __version__
 from toolsmith.cli import _exits, _rag, _simulate
 from toolsmith.cli._chat import HELP, converse
-from toolsmith.cli._words import Parser, UsageError, divided, ended_wrong, guess
+from toolsmith.cli._words import Parser, UsageError, check_text, divided, ended_wrong, guess
 from toolsmith.errors import ToolsmithError
 
 if TYPE_CHECKING:
@@ -38,6 +40,9 @@ models:
 """
 
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; gives the exit code.
 
@@ -60,6 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     verb = verbs[words[0]]
     options = verb.parse(words[1:])
     try:
+        verb.check_given(options)
         return _DO[words[0]](options)
     except UsageError as error:
         verb.complain(str(error))
@@ -72,6 +78,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("toolsmith: interrupted", file=sys.stderr)
         return _exits.INTERRUPTED
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        print(f"toolsmith: the output cannot be written: {error.strerror}.", file=sys.stderr)
+        return _exits.NO_ANSWER
 
 
 def _open_streams() -> None:
@@ -79,6 +90,9 @@ def _open_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for the rest of the process
+    with suppress(AttributeError, io.UnsupportedOperation):
+        # What is no text is found, and told, as that of the command line is.
+        cast("Any", sys.stdin).reconfigure(errors="surrogateescape")
 
 
 def _without_verb(top: Parser, verbs: Mapping[str, Parser], words: Sequence[str]) -> NoReturn:
@@ -165,6 +179,7 @@ def _run(options: argparse.Namespace) -> int:
     from toolsmith.cli._view import run_shown
 
     references, prompt = _question(options.words)
+    check_text(prompt, "the prompt")
 
     def work(agent: Agent[Any], view: View) -> int:
         result = run_shown(agent, view, prompt)
@@ -247,10 +262,7 @@ def _question(words: Sequence[str]) -> tuple[list[str], str]:
         raise UsageError("the prompt is empty: say what to do.")
     if prompt is not None and not piped:
         return references, prompt
-    try:
-        read = sys.stdin.read().strip() if piped or not sys.stdin.isatty() else ""
-    except UnicodeDecodeError as error:
-        raise UsageError(f"what standard input has is no text ({error}).") from None
+    read = sys.stdin.read().strip() if piped or not sys.stdin.isatty() else ""
     if not read:
         if piped:
             raise UsageError('"-" stands for the text of standard input, and there is none.')

@@ -94,7 +94,6 @@ def assemble(wishes: Wishes, observer: Observer) -> Agent[Any]:
 def load(references: Sequence[str]) -> tuple[list[Agent[Any]], list[Any]]:
     """What the references name: agents, and all that may be a tool. Every bad one is told."""
     from toolsmith.agent import Agent
-    from toolsmith.registry import ToolRegistry
 
     agents: list[Agent[Any]] = []
     tools: list[Any] = []
@@ -109,8 +108,11 @@ def load(references: Sequence[str]) -> tuple[list[Agent[Any]], list[Any]]:
             case Agent():
                 agents.append(cast("Agent[Any]", found))
             case list() | tuple():
-                tools += cast("Sequence[Any]", found)
-            case _ if isinstance(found, ToolRegistry) or callable(found) or hasattr(found, "__tool__"):
+                held = cast("Sequence[Any]", found)
+                wrong = {type(one).__name__: "" for one in held if not _may_be_tool(one)}
+                problems += [f"{reference} holds a value of type {kind}: no tool and no function." for kind in wrong]
+                tools += held
+            case _ if _may_be_tool(found):
                 tools.append(found)
             case _:
                 kind = type(found).__name__
@@ -118,6 +120,12 @@ def load(references: Sequence[str]) -> tuple[list[Agent[Any]], list[Any]]:
     if problems:
         raise ConfigError(problems)
     return agents, tools
+
+
+def _may_be_tool(value: object) -> bool:
+    from toolsmith.registry import ToolRegistry
+
+    return isinstance(value, ToolRegistry) or callable(value) or hasattr(value, "__tool__")
 
 
 def _settings(wishes: Wishes) -> Config | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolsmith.cli import _exits
 from toolsmith.cli._view import Interrupted, run_shown
-from toolsmith.cli._words import UsageError, guess
+from toolsmith.cli._words import UsageError, check_text, guess
 from toolsmith.errors import RunError, ToolsmithError
 
 if TYPE_CHECKING:
@@ -116,6 +116,7 @@ def _read(interactive: bool) -> str | None:
 def _turn(agent: Agent[Any], view: View, prompt: str, history: list[Message]) -> list[Message]:
     """One turn; gives the history to go on from."""
     try:
+        check_text(prompt, "this")
         result = run_shown(agent, view, prompt, history)
     except KeyboardInterrupt as error:
         view.failed(error, exit_code=_exits.INTERRUPTED)
@@ -124,6 +125,9 @@ def _turn(agent: Agent[Any], view: View, prompt: str, history: list[Message]) ->
             view.note("The turn is cancelled; the model is told which calls were begun.")
             return said
         view.note("The turn is cancelled; the conversation goes on without it.")
+        return history
+    except UsageError as error:
+        view.failed(error, exit_code=_exits.USAGE)
         return history
     except ToolsmithError as error:
         view.failed(error, exit_code=_exits.of_error(error))

@@ -31,6 +31,18 @@ def ended_wrong(message: str) -> dict[str, Any]:
     return {"event": "end", "exit_code": _exits.USAGE, "output": None, "error": error}
 
 
+def check_text(text: str, what: str) -> None:
+    """Refuse bytes that are no text in the encoding of this terminal; no service takes them.
+
+    Raises:
+        UsageError: says where they stand.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{what} is no text: there is a byte at position {error.start} that is no UTF-8.") from None
+
+
 def guess(name: str, known: Sequence[str]) -> str:
     """ " Did you mean NAME?", or nothing."""
     near = get_close_matches(name, known, n=1)
@@ -96,6 +108,19 @@ class Parser(argparse.ArgumentParser):
         print(f"{self.prog}: error: {message}", file=sys.stderr)
         if self._machine:
             print(json.dumps(self.end(message)))
+
+    def check_given(self, options: argparse.Namespace) -> None:
+        """Look at the values of options: a variable of the shell that is not set must not leave an option out.
+
+        Raises:
+            UsageError: an empty value, or one that is no text.
+        """
+        for name, value in vars(options).items():
+            if isinstance(value, str):
+                if name not in ("config", "index"):  # a path is whatever the system takes
+                    check_text(value, f"--{name}")
+                if not value.strip() and name != "instructions":
+                    raise UsageError(f"--{name} is empty.")
 
     def names(self) -> list[str]:
         """The options that there are."""
