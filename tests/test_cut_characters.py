@@ -173,6 +173,14 @@ def test_words(api: Api, pieces: list[str], whole: str) -> None:
     assert all(e.text for e in events if isinstance(e, TextDelta))
 
 
+def test_words_in_parts() -> None:
+    """Servers of Chat Completions may answer in parts, each delta one or more of them."""
+    parts = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "a" + HIGH}]
+    body = stream([chat({"content": parts}), chat({"content": [{"type": "text", "text": LOW}]}), chat({}, "stop")])
+    whole, deltas = read("openai-chat", body)
+    assert said(deltas) == whole == f"a{FACE}"
+
+
 @pytest.mark.parametrize("api", APIS)
 def test_reasoning(api: Api) -> None:
     _, deltas = read(api, words(api, [(0, "a" + HIGH), (0, LOW)], kind="thinking"))

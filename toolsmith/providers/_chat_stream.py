@@ -80,7 +80,8 @@ class ChatStream(AnswerStream):
             return None
         if all(isinstance(piece, str) for piece in self._content):
             return "".join(self._content)
-        return [{"type": "text", "text": piece} if isinstance(piece, str) else piece for piece in self._content]
+        items = [{"type": "text", "text": piece} if isinstance(piece, str) else piece for piece in self._content]
+        return items if self._halves is None else _put_together(items)
 
     def _take(self, found: Sequence[bytes]) -> list[Delta]:
         deltas: list[Delta] = []
@@ -203,6 +204,18 @@ def _first(choices: Sequence[Any]) -> dict[str, Any]:
         if choice.get("index") in (0, None):
             return choice
     return {}
+
+
+def _put_together(items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Texts that follow each other as one: a character was cut between two of them."""
+    whole: list[dict[str, Any]] = []
+    for item in items:
+        before = whole[-1] if whole else {}
+        if before.keys() == item.keys() == {"type", "text"}:
+            whole[-1] = {**item, "text": txt(before["text"]) + txt(item["text"])}
+        else:
+            whole.append(item)
+    return whole
 
 
 def _merge(into: dict[str, Any], key: str, value: Any) -> None:
