@@ -73,6 +73,7 @@ def plain(word: str) -> str:
 registry = ToolRegistry([add, refund])
 both = [add, plain]
 price = 3
+prices = [add, 3]
 agent = Agent("fast", tools=[refund], instructions="You help customers.", name="desk")
 other = Agent("fast")
 '''
@@ -238,6 +239,29 @@ class TestRun:
         assert "Traceback" not in err
         assert "Exception ignored" not in err
 
+    @pytest.mark.parametrize("stream", ["<&-", ">&-", "2>&-", ">/dev/full"])
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no such device")
+    def test_streams_that_are_closed_or_full(self, scripted: Any, stream: str) -> None:
+        """What is closed gives and takes nothing; what cannot be written is told. No stack trace."""
+        shop = scripted(say("Hello."))
+        words = f'"{sys.executable}" -m toolsmith run --profile fast "Hi." {stream}'
+        done = subprocess.run(["sh", "-c", words], cwd=shop.folder, capture_output=True, text=True, check=False)
+        assert "Traceback" not in done.stderr
+        if stream == ">/dev/full":
+            assert done.returncode == 1
+            assert "the output cannot be written: No space left on device." in done.stderr
+        else:
+            assert (done.returncode, done.stdout) == (0, "" if stream == ">&-" else "Hello.\n"), done.stderr
+
+    @pytest.mark.parametrize("verb", ["run", "simulate"])
+    def test_interrupted_while_importing(self, folder: Path, verb: str) -> None:
+        (folder / "slow.py").write_text("import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(9)\n")
+        command = [sys.executable, "-m", "toolsmith", verb, "slow:tool", *(["Hi."] if verb == "run" else [])]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (130, "")
+        assert "nterrupted" in done.stderr
+        assert "Traceback" not in done.stderr
+
     def test_interrupted(self, scripted: Any) -> None:
         """Ctrl-C ends at once, though a tool sits in a blocking call."""
         shop = scripted(call("wait", seconds=50))
@@ -382,6 +406,11 @@ class TestExitCodes:
             (["run", "openai:gpt-6-astra", "How are you?"], "write --model openai:gpt-6-astra"),
             (["chat", "local:smollm2"], "write --model local:smollm2"),
             (["chat", "Hi,", "how are you?"], "in quotes"),
+            (["run", "--model", "", "Hi."], "--model is empty"),
+            (["chat", "--config", " "], "--config is empty"),
+            (["run", "caf\udce9"], "the prompt is no text: there is a byte at position 3"),
+            (["run", "--instructions", "\udce9", "Hi."], "--instructions is no text"),
+            (["run", "shop:prices", "Hi."], "shop:prices holds a value of type int: no tool and no function"),
             (["run", "--model", "antropic:claude", "Hi."], "Did you mean 'anthropic'?"),
             (["run", "--model", "fsat", "Hi."], "Did you mean 'fast'?"),
             (["run", "--profile", "fsat", "Hi."], "Did you mean 'fast'?"),
@@ -735,6 +764,18 @@ class TestChat:
         monkeypatch.setattr("sys.stdin", io.StringIO(line))
         assert main(["chat", "--profile", "fast"]) == 0
         assert shop.model.requests[-1].body["messages"][-1]["content"] == sent
+
+    def test_a_line_that_is_no_text(
+        self, scripted: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The others are answered."""
+        shop = scripted(say("Hello."), say("Bye."))
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"Hi.\n\xff\xfe\nBye.\n"), encoding="utf-8"))
+        assert main(["chat", "-q", "--profile", "fast"]) == 0
+        assert (
+            capsys.readouterr().err == "toolsmith: this is no text: there is a byte at position 0 that is no UTF-8.\n"
+        )
+        assert len(shop.model.requests) == 2
 
     def test_what_was_asked_for_is_shown_though_quiet(
         self, scripted: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

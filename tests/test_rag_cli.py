@@ -73,10 +73,30 @@ def test_what_failed_is_named_and_the_code_says_so(capsys: pytest.CaptureFixture
 
 def test_a_misspelt_folder_is_no_text(capsys: pytest.CaptureFixture[str]) -> None:
     """From Python a word may be a text; here it is a path."""
-    assert rag("add", "dosc", "docs/*.md", "my notes") == 1
+    assert rag("add", "dosc", "docs/*.md", "my notes", "what is [this] of mine?") == 1
     assert capsys.readouterr().out == (
-        "2 added, 0 unchanged, 2 failed; 2 passages written\n"
+        "2 added, 0 unchanged, 3 failed; 2 passages written\n"
         "failed: dosc: there is no such file\nfailed: my notes: there is no such file\n"
+        "failed: what is [this] of mine?: there is no such file\n"
+    )
+
+
+def test_nothing_to_add_is_told(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    (folder / "empty").mkdir()
+    assert rag("add", "empty") == 0
+    assert capsys.readouterr().err == "toolsmith: there is no document in empty, by their names.\n"
+    assert rag("add", "docs", "--match", "*.txt") == 0
+    assert capsys.readouterr().err == "toolsmith: there is no document in docs that fits *.txt.\n"
+
+
+def test_what_is_removed_is_a_document(capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder, or a misspelt source, leads to those that there are."""
+    assert rag("add", "docs") == 0
+    capsys.readouterr()
+    assert rag("remove", "docs/", "docs/guid.md") == 1
+    assert capsys.readouterr().out == (
+        "not there: docs/ (name its documents: docs/guide.md, docs/shop.md)\n"
+        "not there: docs/guid.md. Did you mean docs/guide.md?\n"
     )
 
 
@@ -85,6 +105,9 @@ def test_a_misspelt_folder_is_no_text(capsys: pytest.CaptureFixture[str]) -> Non
     [
         (["add"], "rag add needs files and folders"),
         (["search"], "rag search needs a query"),
+        (["search", " ", ""], "the query is empty"),
+        (["add", "https://example.com/x"], "is an address"),
+        (["search", "x", "--index", ""], "--index is empty"),
         ([], "say what to do: add, search, stats, remove"),
         (["stats", "shop"], "for a bucket: --bucket shop"),
         (["search", "x", "--metadata", "lang=en"], "--where filters a search"),

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -141,6 +141,11 @@ def _check(options: argparse.Namespace) -> None:
     if options.action != "stats" and not options.words:
         what = {"add": "files and folders", "search": "a query", "remove": "sources"}[options.action]
         raise UsageError(f"toolsmith rag {options.action} needs {what}. `toolsmith rag --help` says more.")
+    if options.action == "search" and not " ".join(options.words).strip():
+        raise UsageError("the query is empty: say what to look for.")
+    addresses = [word for word in options.words if word.startswith(("http://", "https://"))]
+    if options.action == "add" and addresses:
+        raise UsageError(f"{addresses[0]} is an address; files and folders can be added. Save the page first.")
     for name, (action, option, other) in _OF_ONE_ACTION.items():
         if getattr(options, name) and options.action != action:
             hint = f" ({other})" if other else ""
@@ -189,8 +194,7 @@ def _rag(options: argparse.Namespace) -> RAG:
 
 
 def _add(rag: RAG, options: argparse.Namespace, out: TextIO) -> int:
-    # Here a word is always a path: a misspelt one must not become a text.
-    named = [word if any(c in word for c in "*?[") else Path(word) for word in options.words]
+    named = [path for word in options.words for path in _paths(word)]
     with _progress(quiet=options.quiet or options.json) as told:
         account = rag.add(
             named,
@@ -200,11 +204,23 @@ def _add(rag: RAG, options: argparse.Namespace, out: TextIO) -> int:
             progress=told,
         )
     code = NOT_ALL if account.failed or account.unembedded else FINE
+    if not (account.added or account.replaced or account.unchanged or account.failed):
+        fits = f" that fits {' or '.join(options.match)}" if options.match else ", by their names"
+        print(f"toolsmith: there is no document in {' or '.join(options.words)}{fits}.", file=sys.stderr)
     if options.json:
         _line(out, {**asdict(account), "exit_code": code})
     else:
         _print(_of_account(account, quiet=options.quiet), out)
     return code
+
+
+def _paths(word: str) -> list[Path]:
+    """What a word names. Here it is always a path or a pattern: a misspelt one must not become a text."""
+    from toolsmith.rag._patterns import files
+
+    path = Path(word)
+    found = files(word) if any(c in word for c in "*?[") and not path.expanduser().exists() else []
+    return [Path(file) for file in found] or [path]
 
 
 def _of_account(account: Account, *, quiet: bool) -> str:
@@ -259,8 +275,19 @@ def _remove(rag: RAG, options: argparse.Namespace, out: TextIO) -> int:
     if options.json:
         _line(out, {"removed": removed, "missing": missing})
     else:
-        _print("\n".join([*(f"removed: {s}" for s in removed), *(f"not there: {s}" for s in missing)]), out)
+        known = rag.sources() if missing else []
+        told = [f"not there: {source}{_near(source, known)}" for source in missing]
+        _print("\n".join([*(f"removed: {source}" for source in removed), *told]), out)
     return NOT_ALL if missing else FINE
+
+
+def _near(source: str, known: Sequence[str]) -> str:
+    """What may have been meant by a source that is not there."""
+    within = [one for one in known if one.startswith(f"{source.rstrip('/')}/")]
+    if within:
+        more = f" and {len(within) - 3:,} more" if len(within) > 3 else ""
+        return f" (name its documents: {', '.join(within[:3])}{more})"
+    return guess(source, known).replace(" Did", ". Did", 1)
 
 
 @contextmanager

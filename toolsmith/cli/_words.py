@@ -134,7 +134,7 @@ class Parser(argparse.ArgumentParser):
         if name in _OTHER_NAMES and _OTHER_NAMES[name] in known:
             return f"{told} Did you mean {_OTHER_NAMES[name]}?"
         if elsewhere := [parser.prog for parser in self.others.values() if name in parser.names()]:
-            return f"{told} It is one of {' and '.join(elsewhere)}."
+            return f"{told} It is one of {', '.join(elsewhere)}."
         if near := guess(name.lower(), known):
             return told + near
         if re.fullmatch(r"-\w.*", name) and (long := [k for k in known if k.startswith(f"--{name[1].lower()}")]):

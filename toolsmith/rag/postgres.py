@@ -349,7 +349,7 @@ class PostgresBackend:
 
 
 def _said(error: Exception) -> str:
-    return _PASSWORD.sub(_masked, " ".join(str(error).split())).rstrip(".")[:500]
+    return _PASSWORD.sub(_masked, " ".join(str(error).split())).rstrip(".?")[:500]
 
 
 def _masked(found: re.Match[str]) -> str:
