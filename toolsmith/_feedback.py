@@ -320,13 +320,14 @@ class Feedback(MediaWording, RunWording, SizeWording, UntrustedWording):
         """Why a result is no JSON data, for `unserialisable`.
 
         Args:
-            why: "unknown", "circular", "deep", "endless", "pending", "keys" or "digits".
+            why: "unknown", "circular", "deep", "endless", "large", "pending", "keys" or "digits".
             path: where in the result.
         """
         what = {
             "circular": "it contains itself",
             "deep": "it is nested too deeply",
             "endless": "it has too many items",
+            "large": "it is too large",
             "pending": "it is not finished",
             "keys": "it has names that are no text, or the same name twice",
             "digits": "it has a number with too many digits",

@@ -42,7 +42,7 @@ from toolsmith._derive.schema import Deferred
 from toolsmith._derive.signature import read
 from toolsmith._dialects import tool_dicts
 from toolsmith._feedback import FEEDBACK, Feedback
-from toolsmith._plain import is_plain
+from toolsmith._plain import FEW_LEFT, values_left
 from toolsmith._run.context import RunContext
 from toolsmith.errors import DefinitionError
 from toolsmith.messages import ToolResult, ToolSpec
@@ -376,7 +376,7 @@ class Tool(Generic[P, R]):
             # It needs no task and no timer: it ends here and now.
             try:
                 value = await self._call(**values)
-                if is_plain(value):
+                if values_left(value) > FEW_LEFT:
                     return results.success(value)
                 outcome = Outcome(value)
             except (Exception, CancelledError) as raised:  # noqa: BLE001 - whatever a tool raises is its failure

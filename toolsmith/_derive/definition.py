@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Protocol, cast
 
-from toolsmith._calls.results import can_show
 from toolsmith._derive.adapter import build
 from toolsmith._derive.judged import Plain
 from toolsmith._derive.names import name_problem
@@ -111,7 +110,11 @@ def _no_data(reading: Reading) -> list[str]:
     cls = reading.call
     while isinstance(cls, functools.partial):
         cls = cast("Any", cls).func
-    if not inspect.isclass(cls) or can_show(cls):
+    if not inspect.isclass(cls):
+        return []
+    from toolsmith._calls.jsonable import can_show
+
+    if can_show(cls):
         return []
     way = f"offer a method of an instance: tool({cls.__name__}(...).method); or write a function that uses one"
     if any("__call__" in vars(base) for base in cls.__mro__):
