@@ -502,6 +502,7 @@ class TestExitCodes:
             (["rnu", "Hi."], "Did you mean run?"),
             (["How are you?"], 'For a prompt: toolsmith run "PROMPT".'),
             (["--model", "fast", "run", "Hi."], "write toolsmith run --model ..."),
+            (["version"], "Did you mean --version?"),
             (["--verson"], "there is no option --verson. Did you mean --version?"),
         ],
         ids=str,

@@ -108,7 +108,8 @@ def _without_verb(top: Parser, verbs: Mapping[str, Parser], words: Sequence[str]
         top.error(f"there is no option {option}.{near}" if near else stands)
     prompt = ' For a prompt: toolsmith run "PROMPT".' if len(" ".join(words).split()) > 1 else ""
     there = f"there is no command {words[0]!r}; there are {', '.join(verbs)}."
-    top.error(there + guess(words[0], list(verbs)) + prompt)
+    near = guess(words[0], list(verbs)) or guess(f"--{words[0]}", top.names())
+    top.error(there + near + prompt)
 
 
 def _parsers() -> tuple[Parser, dict[str, Parser]]:
