@@ -402,6 +402,7 @@ class TestExitCodes:
             (["run", "shop.refund", "How are you?"], "'shop.refund' names no Python object"),
             (["run", "shop.py", "How are you?"], "shop.py:NAME"),
             (["run", "shop.py"], "shop.py:NAME"),
+            (["run", "shop", "add", "2", "and", "3"], "'shop' is a module here"),
             (["run", "tools/shop:refund", "Hi"], "a module's name, with dots"),
             (["run", "openai:gpt-6-astra", "How are you?"], "write --model openai:gpt-6-astra"),
             (["chat", "local:smollm2"], "write --model local:smollm2"),
@@ -817,7 +818,7 @@ class TestChat:
         ours, theirs = pty.openpty()
         env = {"XDG_STATE_HOME": str(folder / "state"), "TERM": "xterm"}
         with shop.start(
-            *("chat", "shop:wait", "--profile", "fast"),
+            *("chat", "shop:wait", "--profile", "fast", "Hi."),
             env=env,
             stdin=theirs,
             stdout=theirs,
@@ -826,8 +827,7 @@ class TestChat:
         ) as process:
             os.close(theirs)
             screen = Screen(ours)
-            screen.expect("> ")
-            screen.type("Hi.\n")
+            screen.expect("> Hi.\r\n")
             screen.expect("Hello there.")
             screen.expect("> ")
             screen.type("Wait.\n")

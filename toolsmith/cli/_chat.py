@@ -93,6 +93,8 @@ def _lines(interactive: bool, first: str | None) -> Generator[str]:
     if first is not None:
         if interactive:
             print(f"> {first}")
+            if (readline := _readline()) is not None:
+                readline.add_history(first)
         yield first
     while (line := _read(interactive)) is not None:
         yield line

@@ -195,6 +195,10 @@ def _check_first(word: str, *, alone: bool) -> None:
         raise UsageError(f"{word!r} names a model: write --model {word}.")
     if word.endswith(".py") and (Path(word).is_file() or not alone):
         raise UsageError(f"{word!r} is a file: say which of its tools, {word}:NAME.")
+    if not alone and Path(f"{word.replace('.', '/')}.py").is_file():
+        raise UsageError(
+            f"{word!r} is a module here: say which of its tools, {word}:NAME; or put the whole prompt in quotes."
+        )
     if _LIKE_A_REFERENCE.fullmatch(word):
         raise UsageError(
             f"{word!r} names no Python object: write module:name (a module's name, with dots) or path/file.py:name."
