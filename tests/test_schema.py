@@ -501,17 +501,6 @@ def test_what_no_json_can_carry_is_refused(annotation: Any, words: str) -> None:
     assert " at 0x" not in text
 
 
-def test_classes_that_contain_themselves_and_must_be_rebuilt() -> None:
-    """The one limit of stand-ins says what works instead."""
-
-    @attrs.define
-    class Node:
-        children: list[Node]
-
-    Node.__annotations__["children"] = list[Node]
-    assert "pydantic model" in problem_of(Node)
-
-
 def test_all_problems_are_told_at_once() -> None:
     """One import shows everything that is wrong, each with its line."""
 

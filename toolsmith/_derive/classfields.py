@@ -75,8 +75,8 @@ def fields_of(cls: Any) -> Fields | None:
             # pydantic describes a field that is not in `__init__`, and then refuses it.
             foreign = not all(f.init for f in dataclasses.fields(cls))
             return Fields(tuple(_of_dataclass(cls)), cls, foreign or is_shaded(cls))
-        if "_field_defaults" in cls.__dict__ and is_shaded(cls):
-            return Fields(tuple(_of_named_tuple(cls)), cls, foreign=True)
+        if "_field_defaults" in cls.__dict__:
+            return Fields(tuple(_of_named_tuple(cls)), cls, is_shaded(cls))
     except (NameError, TypeError, KeyError, ValueError):
         return None
     return None

@@ -11,7 +11,7 @@ import enum
 import types
 import typing
 from collections import namedtuple
-from typing import Annotated, Any, Literal, NotRequired, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, NotRequired, Union, cast, get_args, get_origin
 
 import pydantic
 import typing_extensions
@@ -32,15 +32,16 @@ _KEPT = (type, cast("type", abc.Callable))
 
 _UNPACK = (typing.Unpack, typing_extensions.Unpack)
 
-_Open = tuple[Any, ...]
-"""The aliases and classes being looked into, outermost first: where one comes again, it is recursive."""
+_Open = abc.Mapping[Any, Any]
+"""The aliases and classes being looked into, each with what stands for it within itself: it may come again there."""
+_NONE_OPEN: Final[_Open] = {}
 
 
 class NoStandIn(TypeError):
     """A type that is known here but cannot be carried; the text says why, and what to do."""
 
 
-def stand_in(annotation: Any, open_: _Open = (), *, exact: bool = True) -> Any:
+def stand_in(annotation: Any, open_: _Open = _NONE_OPEN, *, exact: bool = True) -> Any:
     """The type to validate by; the annotation itself where pydantic does right by it.
 
     Args:
@@ -120,8 +121,8 @@ def _variable(variable: Any, open_: _Open, exact: bool) -> Any:
 def _alias(alias: Any, open_: _Open, exact: bool) -> Any:
     """A PEP 695 alias stays one, so that it may be recursive; but not if something in it needs a stand-in."""
     if alias in open_:
-        return alias
-    changed = stand_in(alias.__value__, (*open_, alias), exact=exact)
+        return open_[alias]
+    changed = stand_in(alias.__value__, {**open_, alias: alias}, exact=exact)
     return alias if changed is alias.__value__ else changed
 
 
@@ -135,36 +136,27 @@ def _class(cls: type[Any], open_: _Open, exact: bool) -> Any:
     if cls is bytearray:
         return Annotated[bytes, AfterValidator(bytearray)]
     if cls in open_:
-        return cls
+        return open_[cls]
     if "<locals>" in cls.__qualname__ and (why := misread(cls)):
         raise NoStandIn(why)
     made = fields_of(cls)
     if made is None:
         return cls
-    inner = (*open_, cls)
+    inner = {**open_, cls: cls}
     if not made.foreign and all(stand_in(f.annotation, inner, exact=False) is f.annotation for f in made.fields):
         return cls
-    return _built(cls, made, inner)
+    return _built(cls, made, open_)
 
 
-def _mentions(annotation: Any, cls: type[Any]) -> bool:
-    return annotation is cls or any(_mentions(a, cls) for a in get_args(annotation))
+def _built(cls: type[Any], made: Fields, open_: _Open) -> Any:
+    """A closed object with the fields of `cls`, from which `cls` is made.
 
-
-def _built(cls: type[Any], made: Fields, inner: _Open) -> Any:
-    """A closed object with the fields of `cls`, from which `cls` is made."""
-    if any(_mentions(f.annotation, cls) for f in made.fields):
-        raise NoStandIn(f"{cls.__name__} contains itself. Make it a pydantic model, which may")
+    It is there before its fields have their types, so that they may hold more of it.
+    """
     if "_field_defaults" in cls.__dict__:
-        return _named_tuple(cls, made, inner)
-    hints: dict[str, Any] = {}
-    for f in made.fields:
-        annotation = stand_in(f.annotation, inner)
-        if f.default is not None and isinstance(f.default, (bool, int, float, str)):
-            annotation = Annotated[annotation, pydantic.Field(json_schema_extra={"default": f.default})]
-        hints[f.key] = NotRequired[annotation] if f.optional else annotation
+        return _named_tuple(cls, made, open_)
     names = {f.key: f.name for f in made.fields}
-    shape = cast("Any", TypedDict)(cls.__name__, hints)
+    shape = cast("Any", TypedDict)(cls.__name__, {f.key: NotRequired[Any] if f.optional else Any for f in made.fields})
     shape.__doc__ = _own_doc(cls)
 
     def make(values: dict[str, Any]) -> Any:
@@ -173,15 +165,23 @@ def _built(cls: type[Any], made: Fields, inner: _Open) -> Any:
         except TypeError as error:  # pydantic tells the model of a ValueError; attrs' own validators raise TypeError
             raise ValueError(str(error)) from error
 
-    return shape if made.make is dict else Annotated[shape, AfterValidator(make)]
+    whole = shape if made.make is dict else Annotated[shape, AfterValidator(make)]
+    for f in made.fields:
+        annotation = stand_in(f.annotation, {**open_, cls: whole})
+        if f.default is not None and isinstance(f.default, (bool, int, float, str)):
+            annotation = Annotated[annotation, pydantic.Field(json_schema_extra={"default": f.default})]
+        shape.__annotations__[f.key] = NotRequired[annotation] if f.optional else annotation
+    return whole
 
 
-def _named_tuple(cls: Any, made: Fields, inner: _Open) -> Any:
+def _named_tuple(cls: Any, made: Fields, open_: _Open) -> Any:
     """A named tuple of the same fields, which may be an object or an array; `cls` is made from it."""
-    hints = {f.name: stand_in(f.annotation, inner) for f in made.fields}
-    shape = cast("Any", namedtuple)(cls.__name__, [*hints], defaults=[*cls._field_defaults.values()])
+    names = [f.name for f in made.fields]
+    shape = cast("Any", namedtuple)(cls.__name__, names, defaults=[*cls._field_defaults.values()])
+    whole = Annotated[shape, AfterValidator(cls._make)]
+    hints = {f.name: stand_in(f.annotation, {**open_, cls: whole}) for f in made.fields}
     shape.__annotations__, shape.__doc__ = hints, _own_doc(cls)
-    return Annotated[shape, AfterValidator(cls._make)]
+    return whole
 
 
 def _own_doc(cls: type[Any]) -> str | None:
