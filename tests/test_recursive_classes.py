@@ -38,13 +38,13 @@ class Branch:
 
 class Part(msgspec.Struct):
     name: str
-    parts: dict[str, Part] = msgspec.field(default_factory=dict)
+    parts: dict[str, Part] = msgspec.field(default_factory=dict[str, "Part"])
 
 
 @attrs.define
 class Team:
     name: str
-    members: list[Member] = attrs.field(factory=list)
+    members: list[Member] = attrs.field(factory=list["Member"])
 
 
 @dataclass
@@ -87,7 +87,8 @@ def member(one: Member) -> str:
 
 
 def line(one: Line) -> int:
-    return len(one.get("answers", [])[0]["answers"])
+    [inner] = one.get("answers", [])
+    return len(inner.get("answers", []))
 
 
 def link(one: Link) -> str:
@@ -140,19 +141,19 @@ def test_what_is_wrong_deep_inside_has_its_place() -> None:
 
 
 def test_a_local_class_too() -> None:
-    """Names of a function's own are found, and two classes of one name are kept apart."""
+    """Its name is found though it is nobody else's, and what it makes itself is its own."""
 
-    def made(number: int) -> Tool[..., Any]:
+    def made(start: int) -> Tool[..., Any]:
         @dataclass
-        class Folder:
-            inner: Annotated[Folder | None, "the next one"] = None
+        class Shelf:
+            inner: Annotated[Shelf | None, "the next one"] = None
             number: int = field(init=False, default=0)
 
             def __post_init__(self) -> None:
-                self.number = number
+                self.number = start
 
-        @tool(name=f"count_{number}")
-        def count(one: Folder, other: list[Branch]) -> int:
+        @tool(name=f"count_{start}")
+        def count(one: Shelf, other: list[Branch]) -> int:
             return one.number + (one.inner.number if one.inner else 0)
 
         return count
