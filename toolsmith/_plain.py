@@ -9,7 +9,7 @@ MAX_BITS: Final = 14_000
 """Of a whole number: Python itself prints up to 4,300 digits, and readers elsewhere give up sooner."""
 MAX_ITEMS: Final = 100_000
 """Items taken from an iterator, which may be endless."""
-MAX_VALUES: Final = 1_000_000
+MAX_VALUES: Final = 2_000_000
 """Values that one result may have. What shares its parts, or makes them as they are asked for, may be of any size
 though it takes no memory."""
 MAX_CHARACTERS: Final = 100_000_000

@@ -18,7 +18,7 @@ exception                               {"error": its class}; for a ToolError it
 Image, File                             a text that says so, "[image 1: image/png, 1,234 bytes]"; shown beside the data
 SecretStr and the like                  masked
 coroutine, class, function, open file   refused, as is what contains itself, is nested deeper than 200 levels, or has
-                                        more than a million values or a hundred million characters
+                                        more than two million values or a hundred million characters
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from toolsmith._calls.success import success
 from toolsmith._plain import FEW_LEFT, values_left
 from toolsmith.media import File, Image, Media
 from toolsmith.messages import ToolResult
@@ -17,32 +18,6 @@ if TYPE_CHECKING:
     from toolsmith._feedback import Feedback
 
 log = logging.getLogger("toolsmith")
-
-
-class _Success:
-    """A `ToolResult` before it is frozen: one is made for each call, and a frozen class takes twice as long to fill."""
-
-    __slots__ = ToolResult.__slots__
-
-    def __init__(self, data: Any) -> None:
-        self.success = True
-        self.data = data
-        self.error = None
-        self.notes = ()
-        self.media = ()
-        self.untrusted = False
-        self.sources = ()
-
-
-def success(data: Any) -> ToolResult:
-    """`ToolResult(True, data)` in two fifths of the time.
-
-    Args:
-        data: plain JSON data.
-    """
-    made: Any = _Success(data)
-    made.__class__ = ToolResult  # the same slots, so Python lets it become one
-    return made
 
 
 def result_of(

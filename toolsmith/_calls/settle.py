@@ -10,7 +10,9 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from toolsmith._calls.success import success
 from toolsmith._dataclass import dataclass
+from toolsmith._plain import FEW_LEFT, values_left
 from toolsmith._untrusted.fences import mark_for
 from toolsmith.errors import ToolError
 from toolsmith.messages import ToolResult
@@ -73,9 +75,13 @@ def settle(
         visible: gives the tools that the run can still call; a remedy that is not among them is not named.
         expose: show the model the type and the text of other exceptions too; for development.
     """
+    value, untrusted = outcome.value, job.tool.options.untrusted
+    in_order = outcome.exception is None and not outcome.timed_out and not job.notes
+    if in_order and not untrusted and values_left(value) > FEW_LEFT:
+        return Settled(success(value))  # nearly always
     settled = _settle(job, outcome, feedback, visible, expose=expose)
     result = settled.result
-    if not job.tool.options.untrusted or not result.success or not (result.data or result.media):
+    if not untrusted or not result.success or not (result.data or result.media):
         return settled  # failures say themselves what others have written in them; of nothing nobody is the author
     return replace(settled, result=replace(result, untrusted=True))
 
