@@ -1,4 +1,4 @@
-"""What a pydantic model holds, seen before pydantic writes it: that knows no bound, and reads iterators to their end."""
+"""What a pydantic model holds, seen before pydantic writes it, which knows no bound and reads iterators to the end."""
 
 from __future__ import annotations
 
