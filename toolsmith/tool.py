@@ -178,9 +178,8 @@ class Tool(Generic[P, R]):
         if self._definition is None:
             self._reading = read(self._call, final=True)
             self._reading.name = self.name
-            self._definition = from_function(
-                self._reading, description=self._description, strict_docs=self._strict_docs
-            )
+            made = from_function(self._reading, description=self._description, strict_docs=self._strict_docs)
+            self._definition = made
         return self._definition
 
     # ---- what it is
@@ -245,8 +244,13 @@ class Tool(Generic[P, R]):
     @cached_property
     def _door(self) -> Door:
         made = self._defined()
-        schema = getattr(made.validator, "explained", made.schema)
-        return Door(tool_name=self.name, validator=made.validator, schema=schema, coerce=self.options.coerce)
+        return Door(
+            tool_name=self.name,
+            validator=made.validator,
+            schema=getattr(made.validator, "explained", made.schema),
+            coerce=self.options.coerce,
+            parameters=self._reading.parameters,
+        )
 
     @cached_property
     def never_waits(self) -> bool:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
 
 from jiter import from_json
 from pydantic_core import ValidationError, to_json
@@ -23,6 +24,9 @@ from toolsmith._arguments.repair import MAX_PROBLEMS, Reader
 from toolsmith._arguments.shapes import Shapes, json_type
 from toolsmith._derive.layout import Layout, names_in
 from toolsmith._feedback import FEEDBACK, Feedback
+
+if TYPE_CHECKING:
+    from toolsmith._derive.signature import Parameter
 
 log = logging.getLogger("toolsmith")
 
@@ -83,18 +87,37 @@ class Door:
         validator: has the last word on what the function gets.
         schema: the tool's neutral JSON Schema, by which errors are explained.
         coerce: whether "3" may stand for 3, "true" for true, and null for an argument left out.
+        parameters: of the function, whose types may have further names for what the schema names.
     """
 
-    def __init__(self, *, tool_name: str, validator: Validator, schema: Mapping[str, Any], coerce: bool) -> None:
+    def __init__(
+        self,
+        *,
+        tool_name: str,
+        validator: Validator,
+        schema: Mapping[str, Any],
+        coerce: bool,
+        parameters: Sequence[Parameter] = (),
+    ) -> None:
         self.tool_name = tool_name
         self.validator = validator
         self.schema = schema
         self.coerce = coerce
+        self.parameters = parameters
         self._validate = validator.validate_json
         self._layout: Layout | None = getattr(validator, "layout", None)
         self._numbers = number_places(schema)
         # What a validator explains itself judges JSON data, and gives it as it is.
         self.decimals = self._numbers != () and not hasattr(type(validator), "explained") and has_decimals(schema)
+
+    @cached_property
+    def other_names(self) -> Mapping[str, Sequence[str]]:
+        """For names that the schema does not have those that were meant."""
+        if not self.parameters:
+            return {}
+        from toolsmith._derive.other_names import other_names
+
+        return other_names(self.parameters)
 
     def check(
         self,
@@ -163,7 +186,7 @@ class _Reading:
         self._repairs: list[Repair] = []
         self._tool_name = door.tool_name
         self._validator = door.validator
-        self._shapes = Shapes(door.schema)
+        self._shapes = Shapes(door.schema, door.other_names)
         self._coerce = door.coerce
         self._decimals = door.decimals
         self._feedback = feedback

@@ -260,7 +260,8 @@ class Reader:
     ) -> list[str]:
         """Record a name that is not accepted; what remains missing if it is another's misspelling."""
         free = [n for n in named if n not in sent]
-        near = nearest(name, missing) or nearest(name, free)
+        same = [n for n in self._shapes.other_names.get(name, ()) if n in free]
+        near = same[0] if same else nearest(name, missing) or nearest(name, free)
         inside = cast("dict[str, Any]", item) if isinstance(item, dict) and not near else {}
         holds = tuple(n for n in free if n in inside)
         problem = Problem(

@@ -122,10 +122,15 @@ _PLAIN_WORDS = frozenset({"type", "$ref", "$defs", "title", "description", "defa
 
 
 class Shapes:
-    """Answers about the nodes of one schema, remembered by node."""
+    """Answers about the nodes of one schema, remembered by node.
 
-    def __init__(self, root: Schema) -> None:
+    Args:
+        other_names: by a name that is not in the schema those in it that are the same to somebody.
+    """
+
+    def __init__(self, root: Schema, other_names: Mapping[str, Sequence[str]] | None = None) -> None:
         self.root = root
+        self.other_names = other_names or {}
         # By identity; the node is kept with the answer, so that no other one can come to have its id.
         self._parts: dict[int, tuple[Schema, tuple[Schema, ...]]] = {}
         self._types: dict[int, tuple[Schema, frozenset[JsonType]]] = {}
