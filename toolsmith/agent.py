@@ -149,6 +149,7 @@ class Agent(Generic[OutputT]):
         observers: Iterable[Observer] = (),
     ) -> None:
         # Here and below: what only makes or runs agents is loaded with the first one, not with the name `Agent`.
+        from toolsmith._derive.places import Place
         from toolsmith.messages import encoded_text
         from toolsmith.registry import ToolRegistry, check_names
 
@@ -164,7 +165,7 @@ class Agent(Generic[OutputT]):
         check_names(self.tools, self.limits.groups or ())
         self.settings: dict[str, Any] = dict(settings or {})
         self.parallel_tool_calls = parallel_tool_calls
-        self.output_type = output_type
+        self.output_type, self._place = output_type, None if output_type is str else Place.of_author()
         self.approve = approve
         self.untrusted: Policy = _policy(untrusted)
         self.paging = paging
@@ -339,7 +340,7 @@ class Agent(Generic[OutputT]):
         if self._output is None and self.output_type is not str:
             from toolsmith._run.output import Output
 
-            self._output = Output(self.output_type, self.tools, self.feedback)
+            self._output = Output(self.output_type, self.tools, self.feedback, self._place)
         return Wishes(
             deps=options.get("deps"),
             output=self._output,

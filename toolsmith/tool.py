@@ -35,6 +35,7 @@ from toolsmith._derive.definition import (
     is_callable,
     kind_of,
     no_instance,
+    not_callable,
 )
 from toolsmith._derive.names import name_problem
 from toolsmith._derive.options import Options, ToolOptions, option_problems, unknown_options
@@ -135,10 +136,7 @@ class Tool(Generic[P, R]):
         if wrong := unknown_options(options, "Tool", raw=raw):
             raise TypeError(wrong)
         if not is_callable(call):
-            raise TypeError(
-                "Tool takes a function, Tool(fn); or a JSON Schema and a handler, Tool(name=, description=, "
-                f"parameters=, handler=). It was given {call!r}."
-            )
+            raise TypeError(not_callable(call))
         self._call: Any = call._call if isinstance(call, Tool) else call
         self._reading = read(self._call)
         self.name: str = self._reading.name if name is None else name

@@ -15,7 +15,7 @@ from toolsmith._derive.judged import Plain
 from toolsmith._derive.names import name_problem
 from toolsmith._derive.rawschema import contract
 from toolsmith._derive.schema import derive
-from toolsmith._derive.signature import EMPTY, VAR_KEYWORD, VAR_POSITIONAL, Reading, innermost, read
+from toolsmith._derive.signature import EMPTY, VAR_KEYWORD, VAR_POSITIONAL, Reading, innermost, read, shown
 from toolsmith._run.context import RunContext
 from toolsmith.errors import DefinitionError
 
@@ -71,6 +71,18 @@ def gives_nothing(call: Any) -> bool:
     except Exception:  # noqa: BLE001 - annotations may be evaluated only now, and are anybody's code
         return False
     return declared is None or declared is type(None) or declared == "None"
+
+
+def not_callable(given: object) -> str:
+    """What to tell who makes a tool of what cannot be called."""
+    text = (
+        "Tool takes a function, Tool(fn); or a JSON Schema and a handler, Tool(name=, description=, parameters=, "
+        f"handler=). It was given {shown(repr(given))}."
+    )
+    if not isinstance(given, str):
+        return text
+    option = "description" if name_problem(given) else "name"
+    return f"{text} Write @tool({option}={given!r}), or Tool(fn, {option}={given!r})."
 
 
 def is_callable(call: object) -> bool:
@@ -141,6 +153,10 @@ def from_function(
     if wrong := name_problem(reading.name):
         problems = [f"{reading.place}: {reading.name!r} cannot be a tool as it is: {wrong}.", *problems]
     problems = [*_no_data(reading), *problems]
+    if reading.problems:
+        from toolsmith._derive.misfits import misused
+
+        reading.problems = misused(reading) or reading.problems
     made = derive(reading, description=description, strict_docs=strict_docs, problems=problems)
     takes_context = made.context_parameter is not None
     return Definition(made.schema, made.description, made.validator, made.binder, takes_context)

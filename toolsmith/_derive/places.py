@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -36,6 +37,16 @@ class Place:
             name = getattr(kind, "__qualname__", repr(kind))
             return Place("", 0, f"{getattr(kind, '__module__', '') or 'builtins'}.{name}")
         return Place(code.co_filename, code.co_firstlineno)
+
+    @staticmethod
+    def of_author() -> Place | None:
+        """The line outside of this package from which it was called."""
+        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        while frame.f_globals.get("__name__", "").partition(".")[0] == "toolsmith":
+            if frame.f_back is None:
+                return None
+            frame = frame.f_back
+        return Place(frame.f_code.co_filename, frame.f_lineno)
 
     def of_parameter(self, name: str) -> Place:
         """The line of one parameter; this place where the source cannot be read."""

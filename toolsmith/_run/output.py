@@ -23,6 +23,7 @@ from toolsmith.tool import Tool
 if TYPE_CHECKING:
     from toolsmith._arguments.check import Checked
     from toolsmith._arguments.problems import Broken, Problem
+    from toolsmith._derive.places import Place
     from toolsmith.dialects import Offered
 
 log = logging.getLogger("toolsmith")
@@ -66,12 +67,15 @@ class Output:
         kind: any type pydantic takes.
         tools: of the run; the answer's own tool must not be named like one of them.
         feedback: the words; None for the usual ones.
+        place: where its author asks for it; None where nobody knows.
 
     Raises:
         DefinitionError: a type that no JSON can carry.
     """
 
-    def __init__(self, kind: Any, tools: Container[str], feedback: Feedback | None = None) -> None:
+    def __init__(
+        self, kind: Any, tools: Container[str], feedback: Feedback | None = None, place: Place | None = None
+    ) -> None:
         name = NAME
         while name in tools:
             name += "_"
@@ -85,7 +89,10 @@ class Output:
             self.tool: Tool[..., Any] = Tool(final_answer, name=name, description=about)
             self.tool.spec  # noqa: B018 - a type that cannot be read is told now
         except DefinitionError as error:
-            raise DefinitionError([f"output_type={kind!r}: {p}" for p in error.problems]) from None
+            from toolsmith._derive.misfits import unfit_answer
+
+            why = unfit_answer(kind, place)
+            raise DefinitionError([why] if why else [f"output_type={kind!r}: {p}" for p in error.problems]) from None
 
     def read_text(self, text: str, offered: Offered | None, feedback: Feedback) -> Checked:
         """A whole answer of a service that was told the schema.
