@@ -68,6 +68,12 @@ class Colour(enum.Enum):
     """Cold."""
 
 
+class Depth(enum.Enum):
+    TOP = 0
+    """All there is."""
+    ONE = 1
+
+
 class Level(enum.IntEnum):
     LOW = 1
     HIGH = 9
@@ -269,6 +275,31 @@ def test_enum_members_have_their_docs() -> None:
         "enum": ["red", "blue"],
         "type": "string",
     }
+
+
+def test_members_that_are_numbers_have_their_names() -> None:
+    """A model cannot know that 2 is HIGH; what text says by itself costs nothing."""
+
+    class Urgency(enum.IntEnum):
+        """How soon."""
+
+        LOW = 1
+        HIGH = 2
+
+    class Scale(enum.Enum):
+        HALF = 0.5
+        SAME = "same"
+
+    class Plain(enum.Enum):
+        RED = "red"
+
+    assert shown(Urgency) == {"description": "How soon.\n1: LOW\n2: HIGH", "enum": [1, 2], "type": "integer"}
+    assert shown(Urgency | None)["anyOf"][0]["description"] == "How soon.\n1: LOW\n2: HIGH"
+    assert shown(Scale)["description"] == "0.5: HALF"
+    assert shown(Depth)["description"] == "0: TOP. All there is.\n1: ONE"
+    assert "description" not in shown(Plain)
+    numbers = cast("Any", enum.IntEnum)("Numbers", {f"N{i}": i for i in range(1_000)})
+    assert "N0" not in str(shown(numbers))
 
 
 # ---- types that pydantic takes another way

@@ -1,4 +1,4 @@
-"""Docstrings below the members of an enum, which Python itself throws away."""
+"""What the members of an enum mean: docstrings below them, which Python itself throws away, and names of numbers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from toolsmith._derive.trees import parsed
 
+_MOST_NAMES = 100
 _QUOTE = re.compile(r"^[ \t]+[rRuU]?(?:\"|')", re.MULTILINE)
 
 
@@ -22,9 +23,14 @@ def member_docs(cls: type[enum.Enum]) -> dict[str, str]:
     class Unit(Enum):
         KELVIN = "kelvin"
         \"\"\"Absolute; for physics.\"\"\"
+
+    A member whose value is a number has its name in front: the number alone tells a model nothing.
     """
-    docs = {m.name: doc for m in cls if isinstance(doc := vars(m).get("__doc__"), str)}
-    return docs or _from_source(cls)
+    docs = {m.name: doc for m in cls if isinstance(doc := vars(m).get("__doc__"), str)} or _from_source(cls)
+    numbers = [m.name for m in cls if isinstance(m.value, (int, float)) and not isinstance(m.value, bool)]
+    if len(numbers) > _MOST_NAMES:
+        return docs
+    return docs | {name: f"{name}. {docs[name]}" if name in docs else name for name in numbers}
 
 
 def _from_source(cls: type[enum.Enum]) -> dict[str, str]:
