@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from wire import Wire
 
-from toolsmith import Agent, Message, Pending, RunResult, TextDelta, Tool, ToolOutput, ToolResultReady, tool
+from toolsmith import Agent, Message, Pending, RunContext, RunResult, TextDelta, Tool, ToolOutput, ToolResultReady, tool
 from toolsmith.testing import ScriptedModel, call, raw_call, say
 
 
@@ -259,3 +259,48 @@ def test_what_has_run_is_in_the_records_while_others_wait(wire: Wire) -> None:
     assert ran(half) == [(2, 1000), (2, "paid b")]
     final = wire.resume(agent, half, approve=True)
     assert ran(final) == [(2, 1000), (2, "paid a"), (2, "paid b")]
+
+
+@pytest.mark.parametrize("dumped", [False, True], ids=["kept", "dumped"])
+def test_deps_are_asked_for_again(wire: Wire, dumped: bool) -> None:
+    """They are not kept. Without them an approved call would run, and fail in its middle."""
+    paid: list[tuple[str, str]] = []
+
+    @tool(requires_approval=True)
+    def pay(to: str, ctx: RunContext[str]) -> str:
+        """Pay somebody."""
+        paid.append((ctx.deps, to))
+        return "paid"
+
+    model = wire.model(call("pay", to="Ada"), say("done"))
+    agent = Agent(wire.provider(model), tools=[pay])
+    waiting = agent.run_sync("go", deps="bank").pending
+    assert waiting is not None
+    if dumped:
+        waiting = Pending.load(waiting.dump())
+    with pytest.raises(ValueError, match="'pay' may ask for them: resume"):
+        agent.resume_sync(waiting, approve=True)
+    assert paid == []
+    assert agent.resume_sync(waiting, approve=True, deps="bank").output == "done"
+    assert paid == [("bank", "Ada")]
+
+
+def test_a_run_without_deps_goes_on_without(wire: Wire) -> None:
+    """Nor does one whose tools have no use for them."""
+
+    @tool(requires_approval=True)
+    def pay(to: str, ctx: RunContext[Any]) -> str:
+        """Pay somebody."""
+        return f"paid {to} {ctx.deps}"
+
+    @tool(requires_approval=True)
+    def sell(to: str) -> str:
+        """Sell to somebody."""
+        return f"sold to {to}"
+
+    for name, deps in (("pay", None), ("sell", "bank")):
+        agent = Agent(
+            wire.provider(wire.model(call(name, to="Ada"), say("done"))), tools=[pay if deps is None else sell]
+        )
+        result = agent.resume_sync(agent.run_sync("go", deps=deps), approve=True)
+        assert result.output == "done"

@@ -100,6 +100,7 @@ class Pending:
         breaker: which calls have failed before.
         allowed: the names of the tools that may be called, None for all.
         pages: results that were cut, so that the model can go on to read them.
+        had_deps: whether the run had `deps`, which are not kept: `resume` is to be given some.
     """
 
     calls: tuple[PendingCall, ...]
@@ -113,6 +114,7 @@ class Pending:
     by_group: Counter[str] = field(default_factory=Counter[str])
     allowed: Collection[str] | None = None
     pages: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    had_deps: bool = False
 
     @classmethod
     def of(cls, talk: Conversation, turn: Turn, calls: tuple[PendingCall, ...]) -> Pending:
@@ -133,6 +135,7 @@ class Pending:
             budget.by_group.copy(),
             allowed,
             kept,
+            talk.deps is not None,
         )
 
     def dump(self) -> str:
@@ -155,6 +158,7 @@ class Pending:
                 "by_group": dict(self.by_group),
                 "allowed": None if self.allowed is None else sorted(self.allowed),
                 "pages": self.pages,
+                "had_deps": self.had_deps,
             }
         )
         return f'{{"calls": {calls}, {kept[1:]}'
@@ -191,6 +195,7 @@ class Pending:
                 Counter(data.get("by_group", {})),
                 data.get("allowed"),
                 _pages(data.get("pages", {})),
+                data.get("had_deps", False),
             )
             agree(loaded.calls, loaded.messages, loaded.answered)
             return loaded

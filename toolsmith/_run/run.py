@@ -111,8 +111,18 @@ def _said(prompt: Prompt | None) -> str:
 
 
 def resume(agent: Agent[Any], offers: Offers, pending: Pending, decisions: Sequence[Decision], wishes: Wishes) -> Run:
-    """A run that waited for a person, ready to go on; its budget goes on from where it was."""
+    """A run that waited for a person, ready to go on; its budget goes on from where it was.
+
+    Raises:
+        ValueError: it had `deps` for its tools, and now there are none.
+    """
     from toolsmith._run.stored import agree
+
+    if pending.had_deps and wishes.deps is None and (takers := [t.name for t in agent.tools if t.takes_context]):
+        raise ValueError(
+            f"The run that waited had deps, which are not kept with it, and {' and '.join(map(repr, takers))} may ask "
+            f"for them: resume(..., deps=...). Nothing was run."
+        )
 
     budget = Budget(
         agent.limits,

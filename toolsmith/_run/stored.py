@@ -77,6 +77,7 @@ class _Stored(TypedDict):
     by_group: NotRequired[dict[str, Count]]
     allowed: NotRequired[list[str] | None]
     pages: NotRequired[dict[str, Any]]
+    had_deps: NotRequired[bool]
     seal: NotRequired[str]
 
 
