@@ -74,7 +74,10 @@ class DefinitionError(_ListedError):
 
 
 class DefinitionWarning(UserWarning):
-    """A tool can be built, but what its author wrote of it is wrong: a docstring has a parameter that is not there."""
+    """A tool can be built, but what its author wrote of it is wrong.
+
+    A docstring has a parameter that is not there, or a default is no value of its parameter's type.
+    """
 
 
 class ConfigError(_ListedError):

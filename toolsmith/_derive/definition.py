@@ -11,6 +11,7 @@ from types import CodeType
 from typing import Any, Protocol, cast
 
 from toolsmith._derive.adapter import build
+from toolsmith._derive.defaults import warn_of_defaults
 from toolsmith._derive.judged import Plain
 from toolsmith._derive.names import name_problem
 from toolsmith._derive.rawschema import contract
@@ -158,6 +159,7 @@ def from_function(
 
         reading.problems = misused(reading) or reading.problems
     made = derive(reading, description=description, strict_docs=strict_docs, problems=problems)
+    warn_of_defaults(reading)
     takes_context = made.context_parameter is not None
     return Definition(made.schema, made.description, made.validator, made.binder, takes_context)
 
