@@ -6,7 +6,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, assert_type
 
-from toolsmith import RunContext, Tool, tool
+from typing_extensions import Unpack
+
+from toolsmith import Agent, Pending, ResumeOptions, RunContext, RunOptions, RunResult, Tool, tool
+from toolsmith.testing import ScriptedModel, say
 
 
 def test_the_decorator_keeps_parameters_and_result() -> None:
@@ -55,3 +58,20 @@ def test_the_class_and_its_raw_road() -> None:
     raw = Tool(name="raw", description="", handler=handler)
     assert_type(raw, Tool[..., Any])
     assert_type(RunContext(deps=2).deps, int)
+
+
+def test_the_keywords_of_a_run_can_be_handed_on() -> None:
+    """A function around a run takes them with their types, and checkers see what is misspelt."""
+    model = ScriptedModel([say("Hello."), say("Hello again.")])
+    agent = Agent(model.provider("openai"))
+
+    def ask(prompt: str, **options: Unpack[RunOptions]) -> RunResult[str]:
+        return agent.run_sync(prompt, **options)
+
+    def go_on(waiting: Pending, **decided: Unpack[ResumeOptions]) -> RunResult[str]:
+        return agent.resume_sync(waiting, **decided)
+
+    first = ask("Hi.", deps=3)
+    assert ask("Hi.", message_history=first.messages).output == "Hello again."
+    ask("Hi.", message_histry=[]) if False else None  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
+    assert callable(go_on)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from toolsmith._run.context import RunContext
     from toolsmith._run.result import Repeats, RunResult, ToolRecord
     from toolsmith._untrusted.spans import UntrustedSpan
-    from toolsmith.agent import Agent
+    from toolsmith.agent import Agent, ResumeOptions, RunOptions
     from toolsmith.approvals import Pending, PendingCall
     from toolsmith.counters import SQLiteCounter
     from toolsmith.errors import (
@@ -104,7 +104,7 @@ _SOURCES: dict[str, tuple[str, ...]] = {
     "_decorator": ("tool",),
     "_run.result": ("Repeats", "RunResult", "ToolRecord"),
     "_untrusted.spans": ("UntrustedSpan",),
-    "agent": ("Agent",),
+    "agent": ("Agent", "ResumeOptions", "RunOptions"),
     "approvals": ("Pending", "PendingCall"),
     "counters": ("SQLiteCounter",),
     "errors": (
@@ -221,9 +221,11 @@ __all__ = [
     "Reply",
     "Request",
     "RequestRetried",
+    "ResumeOptions",
     "RunContext",
     "RunEnded",
     "RunError",
+    "RunOptions",
     "RunResult",
     "RunStarted",
     "RunStream",
