@@ -1,6 +1,7 @@
 """What a tool costs beside bare pydantic: to derive it, to call it, and in tokens to offer it.
 
-    python benchmarks/contract.py [--rounds 200] [--out benchmarks/contract.json]
+    python benchmarks/contract.py [--rounds 200]
+    python benchmarks/contract.py --write       # keep the figures in contract.json
 
 Both sides run in this process and take turns, each round a few milliseconds of one and then of the other; a figure is
 the median of the rounds, a ratio the median of the rounds' ratios, so that a noisy machine does them less harm. Nothing
@@ -12,13 +13,17 @@ is asserted. Tokens are counted in OpenAI's o200k_base where the package bpe-ope
     to text     the same, with `to_json(result.data)`.
     tokens      50 definitions as a request holds them, per tool.
 
+The ratios are to pydantic alone: to a `TypeAdapter` of the parameters, or of the function, which reads no docstring.
+`run.py` has other ratios for the same work, since its base is the loop by hand (`peers/raw.py`), which gives a model
+the docstring's texts too.
+
 Where the rest goes, for six arguments (Python 3.11, of some 9.1 us): pydantic-core's validation 2.2, the function 1.5,
 the proof that its result is plain JSON 3.0 to 3.6 (56 values; `to_json` would also take NaN, sets, generators and
 objects, and no other C function on hand tells them apart: marshal takes sets and keys of any type, and a validator of
 pydantic's that looks at types takes as long), the look for names sent twice and infinities 0.9, the `ToolResult` 0.2.
-Strict definitions on OpenAI hold, per tool, 26 tokens for `required`, 20 for null as "left out", 13 for defaults in
-words, 11 for the types of enumerations and 10 for closed objects; each says something that would be lost, or that the
-service asks for.
+Strict definitions on OpenAI (Responses) hold, per tool, 26 tokens for `required`, 17 for null as "left out", 14 for
+what the function returns, 11 for defaults in words, 11 for the types of enumerations and 10 for closed objects; each
+says something that would be lost, or that the service asks for.
 """
 
 from __future__ import annotations
@@ -30,20 +35,21 @@ import json
 import platform
 from collections.abc import Awaitable, Callable, Coroutine
 from importlib.metadata import version
-from inspect import Parameter, signature
+from inspect import Parameter, iscoroutinefunction, signature
 from pathlib import Path
 from statistics import median
 from time import process_time_ns
 from typing import Any, NotRequired, cast
 
 import functions
+from arguments import at_least_one
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 from typing_extensions import TypedDict
 
 from toolsmith import Tool
 
-HERE = Path(__file__).resolve().parent
+KEPT = Path(__file__).resolve().parent / "contract.json"
 Batch = Callable[[], Coroutine[Any, Any, None]]
 WANTED = {
     "derive 6 arguments": "1.15",
@@ -63,6 +69,10 @@ def bare_definition(function: Callable[..., Any]) -> dict[str, Any]:
     return TypeAdapter(cast("Any", TypedDict)(function.__name__, hints)).json_schema()
 
 
+def derived(function: Callable[..., Any]) -> Any:
+    return Tool(function).spec
+
+
 def bare_call(function: Callable[..., Any]) -> Callable[[str], Awaitable[Any]]:
     """Text to text, as near to pydantic-core as Python gets."""
     validate_json = TypeAdapter(cast("Any", function)).validator.validate_json
@@ -76,7 +86,7 @@ def bare_call(function: Callable[..., Any]) -> Callable[[str], Awaitable[Any]]:
     async def call_sync(text: str) -> Any:
         return call_at_once(text)
 
-    return call if asyncio.iscoroutinefunction(function) else call_sync
+    return call if iscoroutinefunction(function) else call_sync
 
 
 def our_text(made: Tool[..., Any]) -> Callable[[str], Awaitable[Any]]:
@@ -130,7 +140,7 @@ async def measured(rounds: int) -> dict[str, Any]:
         "derive 6 arguments": await compared(
             {
                 "bare": derivations(bare_definition, 5),
-                "ours": derivations(lambda function: Tool(function).spec, 5),
+                "ours": derivations(derived, 5),
             },
             max(rounds // 5, 3),
             5,
@@ -185,8 +195,8 @@ def report(found: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=200)
-    parser.add_argument("--out", type=Path, default=HERE / "contract.json", help="where the figures go")
+    parser.add_argument("--rounds", type=at_least_one, default=200)
+    parser.add_argument("--write", action="store_true", help=f"keep the figures in {KEPT.name}")
     options = parser.parse_args()
     found: dict[str, Any] = {
         "python": platform.python_version(),
@@ -195,7 +205,8 @@ def main() -> None:
         "cases": asyncio.run(measured(options.rounds)),
         "tokens": tokens(),
     }
-    options.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    if options.write:
+        KEPT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     report(found)
 
 

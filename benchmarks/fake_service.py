@@ -51,7 +51,10 @@ class FakeService:
 
     def __enter__(self) -> Self:
         command = [sys.executable, __file__, *self._arguments]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        # Ctrl-C does not reach it: the end of its input ends it in any case.
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
         assert self._process.stdout is not None
         self.port = int(self._process.stdout.readline())
         return self
@@ -147,7 +150,7 @@ def _items(turn: int, calls: Sequence[tuple[str, str]], words: Sequence[str]) ->
     if calls:
         same = {"type": "function_call", "name": "lookup", "status": "completed"}
         return [{**same, "id": f"fc_{i}", "call_id": f"call_{i}", "arguments": a} for i, a in calls]
-    content = {"type": "output_text", "text": "".join(words), "annotations": [], "logprobs": []}
+    content: dict[str, Any] = {"type": "output_text", "text": "".join(words), "annotations": [], "logprobs": []}
     return [
         {"type": "message", "id": f"msg_{turn:04d}", "status": "completed", "role": "assistant", "content": [content]}
     ]

@@ -16,6 +16,8 @@ import subprocess
 import sys
 from statistics import median
 
+from arguments import at_least_one
+
 CASES = {
     "nothing": "pass",
     "import pydantic": "import pydantic",
@@ -40,7 +42,7 @@ def cpu_seconds(code: str) -> float:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="CPU time of imports, in fresh processes.")
-    parser.add_argument("--runs", type=int, default=41, help="processes for each case (default: %(default)s)")
+    parser.add_argument("--runs", type=at_least_one, default=41, help="processes for each case (default: %(default)s)")
     parser.add_argument("--most", type=float, default=1.6, help="the highest ratio that passes (default: %(default)s)")
     options = parser.parse_args()
     times: dict[str, list[float]] = {name: [] for name in CASES}

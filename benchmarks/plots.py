@@ -9,14 +9,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from sides import COLORS, LABELS, NAMES
+
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "plots"
 APIS = {"chat": "OpenAI Chat", "resp": "OpenAI Responses", "ant": "Anthropic"}
-LABELS = {
-    "toolsmith": "toolsmith", "toolsmith_plain": "without aiohttp", "raw": "by hand on the SDK",
-    "pydantic_ai": "pydantic-ai", "openai_agents": "openai-agents", "langchain": "langchain", "agno": "agno",
-    "openai_runner": "the SDK's runner", "anthropic_runner": "the SDK's runner",
-}  # fmt: skip
-OURS, HAND, OTHERS = "#1f6feb", "#57606a", "#b6bdc6"
 STYLE = "text{font:12px system-ui,sans-serif;fill:#57606a}.t{font-weight:600;font-size:14px}"
 WIDTH, LEFT, RIGHT, BAR = 720, 150, 90, 20
 
@@ -52,14 +48,11 @@ def cases(found: Mapping[str, Any], stage: str, wire: str, case: str, scale: flo
 def seconds(found: Mapping[str, Any], stage: str, wire: str) -> list[tuple[str, float]]:
     some: list[tuple[str, float]] = []
     for side in LABELS:
-        samples = [s["seconds"] for s in found.get(stage, {}).get(side, {}).get(wire, []) if "seconds" in s]
+        samples = [s["seconds"] for s in found.get(stage, {}).get(side, {}).get(wire, [])
+                   if "seconds" in s and not s.get("failed")]  # fmt: skip
         if samples:
             some.append((side, median(samples)))
     return sorted(some, key=lambda one: one[1])
-
-
-def color(side: str) -> str:
-    return OURS if side.startswith("toolsmith") else HAND if side == "raw" else OTHERS
 
 
 def number(value: float, unit: str) -> str:
@@ -88,7 +81,7 @@ def bars(title: str, panels: Mapping[str, Sequence[tuple[str, float]]], unit: st
             parts.append(f'<text x="{LEFT - 8}" y="{y + 14:.0f}" text-anchor="end">{escape(LABELS[side])}</text>')
             width = max(length(value), 1.0)
             parts.append(
-                f'<rect x="{LEFT}" y="{y + 3:.0f}" width="{width:.1f}" height="{BAR - 6}" fill="{color(side)}"/>'
+                f'<rect x="{LEFT}" y="{y + 3:.0f}" width="{width:.1f}" height="{BAR - 6}" fill="{COLORS[side]}"/>'
             )
             parts.append(f'<text x="{LEFT + width + 6:.1f}" y="{y + 14:.0f}">{number(value, unit)}</text>')
             y += BAR
@@ -104,7 +97,7 @@ def lines(found: Mapping[str, Any]) -> str:
     """What one turn costs as the history grows, on a logarithmic scale."""
     curves: list[tuple[str, str, dict[int, float]]] = []
     for wire in APIS:
-        for side in ("raw", "toolsmith"):
+        for side in ("raw", "sketch", "toolsmith"):
             samples = found.get("200 turns", {}).get(side, {}).get(wire, [])
             turns = [s["200 turns"]["by turn"] for s in samples if "200 turns" in s]
             if turns:
@@ -129,12 +122,12 @@ def lines(found: Mapping[str, Any]) -> str:
     ends: list[tuple[float, str, str]] = []
     for side, wire, curve in curves:
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(turn, value) for turn, value in curve.items()))
-        parts.append(f'<polyline points="{points}" fill="none" stroke="{color(side)}" stroke-width="2"/>')
+        parts.append(f'<polyline points="{points}" fill="none" stroke="{COLORS[side]}" stroke-width="2"/>')
         ends.append(
             (
                 at(200, curve[max(curve)])[1],
-                f"{LABELS[side].split()[0]}: {APIS[wire]}".replace("by:", "by hand:"),
-                color(side),
+                f"{NAMES[side]}: {APIS[wire]}",
+                COLORS[side],
             )
         )
     last = 0.0

@@ -33,6 +33,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from arguments import at_least_one
 from fake_service import APIS, FakeService
 
 from toolsmith import Agent, ModelSettings, ProviderError, RunContext, tool
@@ -224,13 +225,13 @@ def report(told: dict[str, Any]) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--runs", type=at_least_one, default=1000)
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--calls", type=int, default=4)
     parser.add_argument("--faults", type=float, default=0.05)
     parser.add_argument("--blocks", type=float, default=0.02)
     parser.add_argument("--grown", type=float, default=16.0)
-    parser.add_argument("--api", nargs="*", choices=APIS, default=list(APIS))
+    parser.add_argument("--api", nargs="+", choices=APIS, default=list(APIS))
     parser.add_argument("--json", action="store_true", help="print one line of JSON instead")
     options = parser.parse_args(arguments)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

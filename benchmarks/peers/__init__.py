@@ -1,4 +1,10 @@
-"""One module for each side of the benchmark; `run.py` measures them, each in an environment of its own.
+"""The sides of the benchmark: each is a module in this folder, which `sides.py` finds; an environment of its own is
+made for it. Nothing else has to be told of a new one.
+
+    NAME = "name"                     # in the tables
+    LABEL = "name"                    # optional: in the plots
+    COLOR = "#b6bdc6"                 # optional: of its bars
+    ORDER = 4                         # optional: its place in the tables; those without come last
 
     INSTALL = ["name", ...]           # for pip
     DISTS = ["name", ...]             # whose versions are written down

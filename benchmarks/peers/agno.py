@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+ORDER, NAME = 7, "agno"
 INSTALL = ["agno", "openai", "anthropic"]
 DISTS = ["agno", "openai", "anthropic", "pydantic"]
 IMPORT = "from agno.agent import Agent; from agno.tools import tool"

@@ -6,6 +6,8 @@ import asyncio
 import functools
 from typing import Any
 
+ORDER, NAME = 9, "anthropic's runner"
+LABEL = "the SDK's runner"
 INSTALL = ["anthropic"]
 DISTS = ["anthropic", "pydantic"]
 IMPORT = "from anthropic import beta_tool"

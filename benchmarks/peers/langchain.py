@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+ORDER, NAME = 6, "langchain"
 INSTALL = ["langchain", "langchain-openai", "langchain-anthropic"]
 DISTS = ["langchain", "langchain-core", "langgraph", "langchain-openai", "langchain-anthropic", "openai", "anthropic"]
 IMPORT = "from langchain.agents import create_agent; from langchain.tools import tool"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+ORDER, NAME = 5, "openai-agents"
 INSTALL = ["openai-agents"]
 DISTS = ["openai-agents", "openai", "pydantic"]
 IMPORT = "from agents import Agent, Runner, function_tool"

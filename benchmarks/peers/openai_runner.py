@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+ORDER, NAME = 8, "openai's runner"
+LABEL = "the SDK's runner"
 INSTALL = ["openai"]
 DISTS = ["openai", "pydantic"]
 IMPORT = ""

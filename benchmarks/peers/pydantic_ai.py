@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+ORDER, NAME = 4, "pydantic-ai"
 INSTALL = ["pydantic-ai-slim[openai,anthropic]"]
 DISTS = ["pydantic-ai-slim", "openai", "anthropic", "pydantic"]
 IMPORT = "from pydantic_ai import Agent, Tool"

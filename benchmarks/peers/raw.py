@@ -6,6 +6,8 @@ import asyncio
 import re
 from typing import Any
 
+ORDER, NAME = 0, "by hand"
+LABEL, COLOR = "by hand on the SDK", "#57606a"
 INSTALL = ["openai", "anthropic", "pydantic"]
 DISTS = ["openai", "anthropic", "pydantic", "httpx2"]
 IMPORT = "from pydantic import TypeAdapter"

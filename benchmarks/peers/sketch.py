@@ -6,6 +6,8 @@ from typing import Any
 
 from peers import raw
 
+ORDER, NAME = 1, "sketch"
+COLOR = "#9a6700"
 INSTALL = ["openai[aiohttp]", "anthropic[aiohttp]", "pydantic"]
 DISTS = [*raw.DISTS, "aiohttp"]
 IMPORT, WIRES = "", raw.WIRES

@@ -11,6 +11,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+ORDER, NAME = 2, "toolsmith"
+COLOR = "#1f6feb"
 PROJECT = Path(__file__).resolve().parents[2]
 INSTALL = [f"{PROJECT}[aiohttp]"]
 DISTS = ["toolsmith-agents", "openai", "anthropic", "pydantic", "httpx2", "aiohttp"]
