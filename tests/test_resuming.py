@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -10,7 +11,19 @@ from typing import Any
 import pytest
 from wire import Wire
 
-from toolsmith import Agent, Message, Pending, RunContext, RunResult, TextDelta, Tool, ToolOutput, ToolResultReady, tool
+from toolsmith import (
+    Agent,
+    HistoryError,
+    Message,
+    Pending,
+    RunContext,
+    RunResult,
+    TextDelta,
+    Tool,
+    ToolOutput,
+    ToolResultReady,
+    tool,
+)
 from toolsmith.testing import ScriptedModel, call, raw_call, say
 
 
@@ -304,3 +317,37 @@ def test_a_run_without_deps_goes_on_without(wire: Wire) -> None:
         )
         result = agent.resume_sync(agent.run_sync("go", deps=deps), approve=True)
         assert result.output == "done"
+
+
+def _edited(pending: Pending) -> Pending:
+    arguments: Any = pending.calls[0].arguments
+    arguments["items"][0]["quantity"] = 1000
+    return pending
+
+
+def _edited_and_dumped(pending: Pending) -> Pending:
+    return Pending.load(_edited(pending).dump())
+
+
+def _loaded_and_edited(pending: Pending) -> Pending:
+    return _edited(Pending.load(pending.dump()))
+
+
+def _unsealed(pending: Pending) -> Pending:
+    data: dict[str, Any] = json.loads(pending.dump())
+    del data["seal"]
+    data["calls"][0]["arguments"]["to"] = "Eve"
+    return Pending.load(json.dumps(data))
+
+
+@pytest.mark.parametrize("edit", [_edited, _edited_and_dumped, _unsealed, _loaded_and_edited])
+def test_a_call_whose_arguments_were_changed_is_not_run(edit: Callable[[Pending], Pending]) -> None:
+    """A person who has approved it has not seen what would run."""
+    seen: Seen = []
+    model = ScriptedModel([call("order", MANY), say("done")])
+    agent = Agent(model.provider("openai"), tools=[_order(seen, strict=None)])
+    waiting = agent.run_sync("go").pending
+    assert waiting is not None
+    with pytest.raises(HistoryError):
+        agent.resume_sync(edit(waiting), approve=True)
+    assert seen == []

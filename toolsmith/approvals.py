@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, cast
 from toolsmith._dataclass import dataclass
 from toolsmith._run.breaker import Breaker
 from toolsmith.errors import HistoryError
-from toolsmith.history import dump_media, dump_messages, load_media, load_messages
-from toolsmith.messages import Message, Source, ToolResult, Usage
+from toolsmith.history import dump_messages, load_messages
+from toolsmith.messages import Message, ToolResult, Usage
 
 if TYPE_CHECKING:
     from toolsmith._calls.job import Job
@@ -115,6 +115,24 @@ class Pending:
     allowed: Collection[str] | None = None
     pages: Mapping[str, Any] = field(default_factory=dict[str, Any])
     had_deps: bool = False
+    _made_of: str = field(default="", init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_made_of", self._digest())
+
+    def _digest(self) -> str:
+        from toolsmith._run.stored import digest
+
+        return digest([asdict(call) for call in self.calls])
+
+    def check(self) -> None:
+        """That the calls are those that the model asked for: their arguments are dicts, which can be changed.
+
+        Raises:
+            HistoryError: they were changed.
+        """
+        if self._made_of != self._digest():
+            raise HistoryError("The calls of this `Pending` were changed since it was made. Nothing was run.")
 
     @classmethod
     def of(cls, talk: Conversation, turn: Turn, calls: tuple[PendingCall, ...]) -> Pending:
@@ -139,17 +157,25 @@ class Pending:
         )
 
     def dump(self) -> str:
-        """As JSON text, for `load`."""
-        from toolsmith._arguments.jsontext import number, written
-        from toolsmith._run.stored import seal
+        """As JSON text, for `load`.
 
+        Raises:
+            HistoryError: the calls were changed.
+        """
+        from toolsmith._arguments.jsontext import number, written
+        from toolsmith._run.stored import dumped, seal
+
+        self.check()
         calls, history = written([asdict(c) for c in self.calls], exact=True).decode(), dump_messages(self.messages)
         kept = json.dumps(
             {
                 "toolsmith_pending": VERSION,
                 "seal": seal(json.loads(calls, parse_float=number), history),
                 "history": history,
-                "answered": {str(i): _dumped(a) for i, a in self.answered.items()},
+                "answered": {
+                    str(i): {"result": dumped(a.result), "seconds": a.seconds, "ran": a.ran}
+                    for i, a in self.answered.items()
+                },
                 "usage": asdict(self.usage),
                 "turns": self.turns,
                 "tool_calls": self.tool_calls,
@@ -172,21 +198,21 @@ class Pending:
                 is shown is not what the model asked for.
         """
         from toolsmith._arguments.jsontext import number
-        from toolsmith._run.stored import agree, check, seal
+        from toolsmith._run.stored import agree, check, loaded, pages, seal
 
         try:
             data: dict[str, Any] = json.loads(text, parse_float=number)
             if data["toolsmith_pending"] != VERSION:
                 raise HistoryError(f"This has version {data['toolsmith_pending']!r}; this toolsmith reads {VERSION}.")
             check(data)
-            if data.get("seal") not in (None, seal(data["calls"], data["history"])):
+            if data["seal"] != seal(data["calls"], data["history"]):
                 raise HistoryError(
                     "This `Pending` was changed since it was dumped. Nothing was run; start the run again."
                 )
-            loaded = cls(
+            pending = cls(
                 tuple(PendingCall.load(c) for c in data["calls"]),
                 load_messages(data["history"]),
-                {int(i): _answered(a) for i, a in data["answered"].items()},
+                {int(i): Answered(loaded(a["result"]), a["seconds"], a["ran"]) for i, a in data["answered"].items()},
                 Usage(**data["usage"]),
                 data["turns"],
                 data["tool_calls"],
@@ -194,11 +220,11 @@ class Pending:
                 Breaker.load(data["breaker"]) if "breaker" in data else Breaker(),
                 Counter(data.get("by_group", {})),
                 data.get("allowed"),
-                _pages(data.get("pages", {})),
+                pages(data.get("pages", {})),
                 data.get("had_deps", False),
             )
-            agree(loaded.calls, loaded.messages, loaded.answered)
-            return loaded
+            agree(pending.calls, pending.messages, pending.answered)
+            return pending
         except HistoryError:
             raise
         except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
@@ -255,35 +281,6 @@ def _ids(given: object, name: str, ids: Sequence[str]) -> list[str]:
         if not isinstance(item, str):
             raise ValueError(f"{name} has {item!r}, which is no id: {lists}")
     return cast("list[str]", found)
-
-
-def _dumped(answer: Answered) -> dict[str, Any]:
-    told = answer.result
-    result = {"success": told.success, "data": told.data, "error": told.error, "notes": list(told.notes)}
-    if told.untrusted:
-        result["untrusted"] = True
-    if told.sources:
-        result["sources"] = [asdict(source) for source in told.sources]
-    if told.media:
-        result["media"] = [dump_media(one) for one in told.media]
-    return {"result": result, "seconds": answer.seconds, "ran": answer.ran}
-
-
-def _pages(data: dict[str, Any]) -> dict[str, Any]:
-    """What `Pages.dump` gave, looked at now and not when it is needed."""
-    if data and not (isinstance(data["last"], int) and all(len(kept) == 6 for kept in data["kept"].values())):
-        raise ValueError("pages")
-    return data
-
-
-def _answered(data: dict[str, Any]) -> Answered:
-    result: dict[str, Any] = data["result"]
-    notes = tuple(cast("list[str]", result["notes"]))
-    media = tuple(load_media(one, f"media[{i}]") for i, one in enumerate(result.get("media", [])))
-    untrusted = bool(result.get("untrusted", False))
-    sources = tuple(Source(**source) for source in result.get("sources", []))
-    told = ToolResult(result["success"], result["data"], result["error"], notes, media, untrusted, sources)
-    return Answered(told, data["seconds"], data["ran"])
 
 
 def may(job: Job) -> bool:

@@ -138,6 +138,7 @@ def resume(agent: Agent[Any], offers: Offers, pending: Pending, decisions: Seque
         wishes = replace(wishes, allowed=left)
     if not pending.calls:
         raise HistoryError("No call of this `Pending` waits for anybody.")
+    pending.check()
     agree(pending.calls, pending.messages, pending.answered)
     messages = list(pending.messages)
     if messages and messages[-1].role == "tool":  # what was said of the turn that goes on now

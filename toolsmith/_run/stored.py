@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
 from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired, cast
@@ -14,6 +15,8 @@ from pydantic import BeforeValidator, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from toolsmith.errors import HistoryError
+from toolsmith.history import dump_media, load_media
+from toolsmith.messages import Source, ToolResult
 
 if TYPE_CHECKING:
     from toolsmith.approvals import PendingCall
@@ -78,7 +81,7 @@ class _Stored(TypedDict):
     allowed: NotRequired[list[str] | None]
     pages: NotRequired[dict[str, Any]]
     had_deps: NotRequired[bool]
-    seal: NotRequired[str]
+    seal: str
 
 
 @cache
@@ -97,6 +100,34 @@ def check(data: object) -> None:
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_input=False)[:3])
         raise HistoryError(f"This is no dumped `Pending`: {wrong}.") from None
+
+
+def pages(data: dict[str, Any]) -> dict[str, Any]:
+    """What `Pages.dump` gave, looked at now and not when it is needed."""
+    if data and not (isinstance(data["last"], int) and all(len(kept) == 6 for kept in data["kept"].values())):
+        raise ValueError("pages")
+    return data
+
+
+def dumped(told: ToolResult) -> dict[str, Any]:
+    """A result as JSON data, for `loaded`."""
+    result = {"success": told.success, "data": told.data, "error": told.error, "notes": list(told.notes)}
+    if told.untrusted:
+        result["untrusted"] = True
+    if told.sources:
+        result["sources"] = [asdict(source) for source in told.sources]
+    if told.media:
+        result["media"] = [dump_media(one) for one in told.media]
+    return result
+
+
+def loaded(result: Mapping[str, Any]) -> ToolResult:
+    """What `dumped` gave."""
+    notes = tuple(cast("list[str]", result["notes"]))
+    media = tuple(load_media(one, f"media[{i}]") for i, one in enumerate(result.get("media", [])))
+    untrusted = bool(result.get("untrusted", False))
+    sources = tuple(Source(**source) for source in result.get("sources", []))
+    return ToolResult(result["success"], result["data"], result["error"], notes, media, untrusted, sources)
 
 
 def agree(calls: Sequence[PendingCall], messages: Sequence[Message], answered: Collection[int]) -> None:
@@ -125,6 +156,13 @@ def seal(calls: Any, history: str) -> str:
     """
     said = json.dumps([_plain(calls), history], sort_keys=True)
     return hashlib.sha256(said.encode()).hexdigest()
+
+
+def digest(calls: Any) -> str:
+    """A checksum of calls as JSON data, by which it is seen that they are still what they were."""
+    from toolsmith._arguments.jsontext import written
+
+    return hashlib.sha256(written(calls, exact=True)).hexdigest()
 
 
 def _plain(value: Any) -> Any:
