@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from statistics import median
 
 import by_hand
+from arguments import at_least_one
 from fake_service import APIS, FakeService
 from pydantic import TypeAdapter
 
@@ -181,10 +182,12 @@ def report(found: dict[str, dict[str, tuple[float, float]]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--api", nargs="*", choices=APIS, default=list(APIS))
-    parser.add_argument("--only", nargs="*", choices=list(CASES), default=[])
-    parser.add_argument("--at-once", type=int, default=200, help="leave out cases with more runs than this at once")
+    parser.add_argument("--rounds", type=at_least_one, default=3)
+    parser.add_argument("--api", nargs="+", choices=APIS, default=list(APIS))
+    parser.add_argument("--only", nargs="+", choices=list(CASES), default=[])
+    parser.add_argument(
+        "--at-once", type=at_least_one, default=200, help="leave out cases with more runs than this at once"
+    )
     parser.add_argument("--json", action="store_true", help="print one line of JSON instead")
     options = parser.parse_args()
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

@@ -267,7 +267,7 @@ def page(found: Found) -> str:
             versions(found),
             "## When it was measured",
             "Commit: of this project, with \"+\" where it had been changed since. Rounds: of two numbers the higher is "
-            "toolsmith's. Load: the machine's, over one minute, when the stage began.",
+            "toolsmith's. Load: the machine's, over one minute, when the stage began; the stage before made 1 of it.",
             measured(found),
         ]
     ) + "\n"  # fmt: skip

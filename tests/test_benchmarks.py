@@ -90,6 +90,7 @@ def figures() -> dict[str, Any]:
         ("run.py", "--only thousand --sides agno", "the stage thousand measures none of these sides"),
         ("import_cost.py", "--runs 0", "'0' is no number of at least 1"),
         ("contract.py", "--rounds 0", "'0' is no number of at least 1"),
+        ("loop.py", "--rounds 0", "'0' is no number of at least 1"),
         ("soak.py", "--runs 0", "'0' is no number of at least 1"),
         ("soak.py", "--api", "expected at least one argument"),
     ],
