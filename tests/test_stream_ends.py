@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import anthropic  # now: the first import takes longer than what is measured here
 import openai
@@ -146,6 +147,13 @@ def test_a_block_that_begins_twice() -> None:
     """The same event again does not throw away what came between."""
     start, word = begins(0, type="text", text=""), goes_on(0, type="text_delta", text="one ")
     assert read(claude_stream(start, word, start, word, ends(0))).message.text == "one one "
+
+
+@pytest.mark.parametrize("index", [{"a": 1}, [0], "0", None, 1e300, -1], ids=str)
+def test_an_index_that_is_none(index: Any) -> None:
+    """A server that writes something else there: the words are read all the same."""
+    piece = goes_on(0, type="text_delta", text="hello") | {"index": index}
+    assert read(claude_stream(begins(0, type="text", text=""), piece, ends(0))).message.text == "hello"
 
 
 def test_a_piece_of_nothing() -> None:

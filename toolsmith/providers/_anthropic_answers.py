@@ -275,12 +275,13 @@ class MessageStream(AnswerStream):
 
     def _delta(self, event: Mapping[str, Any]) -> Delta | None:
         delta = obj(event.get("delta"))
-        block = self._at.get(event.get("index", 0))
+        index: Any = event.get("index", 0)
+        block = self._at.get(index if index.__class__ is int else num(index))
         if block is None:
             if delta.get("type") != "text_delta":  # of what? To leave it out would be to lose it silently
                 self._error = bad_response(self._provider, dump(event))
                 return None
-            block = self._begin(num(event.get("index")), {"type": "text", "text": ""})
+            block = self._begin(num(index), {"type": "text", "text": ""})
         match delta.get("type"):
             case "text_delta":
                 text = txt(delta.get("text"))

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from hashlib import blake2s
+from math import isfinite
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
@@ -86,7 +87,7 @@ def txt(value: Any) -> str:
 
 
 def num(value: Any) -> int:
-    return int(value) if isinstance(value, (int, float)) else 0
+    return int(value) if isinstance(value, int) or (isinstance(value, float) and isfinite(value)) else 0
 
 
 def items_of(native: Native) -> list[dict[str, Any]]:
