@@ -20,6 +20,7 @@ from toolsmith.testing import (
     deliver,
     fail,
     pause,
+    raw_call,
     say,
     turn,
 )
@@ -196,3 +197,80 @@ def test_it_needs_no_pytest_and_loads_no_sdk() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_words_alone_are_no_step() -> None:
+    """Whatever is no step is refused where the script is written: never an empty answer, or one for each letter."""
+    script: Any
+    for script, told in (
+        ("hello", r"ScriptedModel\('hello'\): a script is a list of steps.*ScriptedModel\(\[say\('hello'\)\]\)"),
+        (say("x"), r"a script is a list of steps.*put it into one: \[say\(\.\.\.\)\]"),
+        (turn(say("x")), r"put it into one: \[turn\(\.\.\.\)\]"),
+        (fail(), r"put it into one: \[fail\(\.\.\.\)\]"),
+        (None, r"ScriptedModel\(None\): a script is a list of steps"),
+        (5, r"ScriptedModel\(5\): a script is a list of steps"),
+    ):
+        with pytest.raises(TypeError, match=told):
+            ScriptedModel(script)
+        with pytest.raises(TypeError, match="a script is a list of steps"):
+            by_turn(script)
+    steps: list[tuple[Any, str]] = [
+        ("hello", r"Step 2 of the script is 'hello'.*For words write say\('hello'\)"),
+        (None, r"Step 2 of the script is None.*a step is say\('\.\.\.'\), call\("),
+        ({"text": "x"}, r"Step 2 of the script is \{'text': 'x'\}"),
+        (["hello"], r"Step 2 of the script holds 'hello'.*For words write say\('hello'\)"),
+        ([say("x"), [say("y")]], r"Step 2 of the script holds \[Say"),
+        ([turn(say("x"))], r"Step 2 of the script holds a turn\(\.\.\.\), which is a step of its own"),
+        ([say("x"), fail()], r"Step 2 of the script holds a fail\(\.\.\.\), which is a step of its own"),
+        ([text], r"Step 2 of the script holds a function, which is a step of its own"),
+    ]
+    for step, told in steps:
+        for make in (ScriptedModel, by_turn):
+            with pytest.raises(TypeError, match=told):
+                make([say("one"), step])
+
+
+def test_what_a_function_gives_is_looked_at_as_well() -> None:
+    """It is told as the mistake of that function, in the run and at its end."""
+
+    def silent(_: Recorded) -> Any:
+        return None
+
+    def bare(_: Recorded) -> Any:
+        return "hello"
+
+    functions: list[tuple[Any, str]] = [
+        (silent, "A function of the script gave None"),
+        (bare, r"gave 'hello'.*say\('hello'\)"),
+    ]
+    for script, told in functions:
+        for wrong in (script, [script], by_turn([script])):
+            model = ScriptedModel(wrong)
+            assert "The script raised TypeError: A function of the script gave" in text(model(MESSAGES, claude()))
+            with pytest.raises(TypeError, match=told):
+                model.assert_exhausted()
+
+
+def test_parts_are_looked_at_where_they_are_made() -> None:
+    """`say`, `call`, `turn` and the like take what they say that they take."""
+    wrong: Any
+    for wrong, told in (
+        (lambda: say(3), r"say\(text=3\): give a text"),  # pyright: ignore[reportArgumentType]
+        (lambda: raw_call("f", {"a": 1}), r"raw_call\(text=\{'a': 1\}\): give a text"),  # pyright: ignore[reportArgumentType]
+        (lambda: call("f", "{}"), r"call\(arguments='\{\}'\): give a dict, as in arguments="),  # pyright: ignore[reportArgumentType]
+        (lambda: block("x"), r"block\(raw='x'\): give a dict"),  # pyright: ignore[reportArgumentType]
+        (lambda: turn("hello"), r"turn\(\.\.\.\) holds 'hello'.*say\('hello'\)"),  # pyright: ignore[reportArgumentType]
+        (lambda: turn([say("x")]), r"turn\(\.\.\.\) holds \[Say.*turn\(\*parts\)"),  # pyright: ignore[reportArgumentType]
+        (lambda: deliver("hello"), r"deliver\(\.\.\.\) is given 'hello'.*say\('hello'\)"),  # pyright: ignore[reportArgumentType]
+    ):
+        with pytest.raises(TypeError, match=told):
+            wrong()
+
+
+def test_one_is_told_as_one() -> None:
+    """The words fit a script of one step."""
+    model = ScriptedModel([say("one")])
+    with pytest.raises(AssertionError, match="The one turn of the script was not asked for"):
+        model.assert_exhausted()
+    model(MESSAGES, claude())
+    assert "The script has 1 turn, and request 2 asks for more" in text(model(MESSAGES, claude()))

@@ -29,6 +29,7 @@ what was refused and by which rule, `rules_table()` all rules. Nothing here need
 
 from toolsmith._simulate.mistakes import MISTAKES
 from toolsmith._simulate.report import Simulation, simulate
+from toolsmith.testing.faults import deliver, drop, fail, garbage, html
 from toolsmith.testing.model import ScriptedModel, rules, rules_table
 from toolsmith.testing.recorded import Recorded
 from toolsmith.testing.rules import Refusal, Rule
@@ -42,11 +43,6 @@ from toolsmith.testing.script import (
     block,
     by_turn,
     call,
-    deliver,
-    drop,
-    fail,
-    garbage,
-    html,
     pause,
     raw_call,
     refuse,

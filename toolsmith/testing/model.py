@@ -19,11 +19,12 @@ from toolsmith.testing.script import (
     Block,
     Delivery,
     Fault,
-    Scripted,
     ScriptError,
     Step,
     Turn,
     as_answer,
+    steps_of,
+    turns,
 )
 from toolsmith.testing.speech import Voice
 from toolsmith.testing.wire import JSON, SSE, Answer, error_answer, error_object, fault_answer, travelling, usual_error
@@ -53,6 +54,9 @@ class ScriptedModel:
             that gives one of these.
         ignore: names of rules that do not apply.
 
+    Raises:
+        TypeError: the script is no list of steps, or a step of it is none.
+
     Attributes:
         requests: all requests, in the order they came.
         refusals: those of them that a rule refused, and why.
@@ -60,7 +64,7 @@ class ScriptedModel:
 
     def __init__(self, script: Sequence[Step] | Answering, *, ignore: Collection[str] = ()) -> None:
         self._script: Answering | None = script if callable(script) else None
-        self._steps: list[Step] = [] if callable(script) else list(script)
+        self._steps: list[Step] = [] if callable(script) else steps_of(script, "ScriptedModel")
         self._ignore = frozenset(ignore)
         self._next = 0
         self._known_blocks: frozenset[str] = frozenset()
@@ -135,7 +139,8 @@ class ScriptedModel:
             raise AssertionError("Refused, as the real service would:\n" + "\n".join(map(str, self.refusals)))
         left = len(self._steps) - self._next
         if left:
-            raise AssertionError(f"{left} of {len(self._steps)} turns of the script were not asked for.")
+            one = "The one turn of the script was" if len(self._steps) == 1 else ""
+            raise AssertionError(f"{one or f'{left} of {len(self._steps)} turns of the script were'} not asked for.")
 
     def _record(self, api: Api, path: str, headers: Mapping[str, str], raw: bytes) -> Recorded:
         try:
@@ -162,21 +167,20 @@ class ScriptedModel:
         with self._lock:
             if step is None:
                 if self._next >= len(self._steps):
-                    words = f"The script has {len(self._steps)} turns, and request {request.number + 1} asks for more."
-                    raise ScriptError(words)
+                    asked = f"request {request.number + 1} asks for more"
+                    raise ScriptError(f"The script has {turns(len(self._steps))}, and {asked}.")
                 step = self._steps[self._next]
                 self._next += 1
-        found: Scripted = self._called(step, request) if callable(step) else step
-        answer = as_answer(found)
+        answer = self._called(step, request) if callable(step) else as_answer(step)
         if isinstance(answer, Turn):
             kinds = {word for part in answer.parts if isinstance(part, Block) for word in _words_of(part)}
             with self._lock:
                 self._known_blocks |= kinds
         return answer
 
-    def _called(self, step: Answering, request: Recorded) -> Scripted:
+    def _called(self, step: Answering, request: Recorded) -> Turn | Fault:
         try:
-            return step(request)
+            return as_answer(step(request), "A function of the script gave")
         except ScriptError:
             raise
         except Exception as error:

@@ -6,11 +6,11 @@ A *turn* is one answer to one request. It is made of parts (`say`, `think`, `cal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
+from toolsmith import _given as given
 from toolsmith._dataclass import dataclass
 from toolsmith.errors import ErrorCategory, ToolsmithError
 from toolsmith.messages import Stop, Usage
@@ -183,6 +183,7 @@ def say(
         phase: OpenAI's label of a message.
         cites: what the words rest on: (address, title, passage) of each source, as after a `search`.
     """
+    given.text("say", text=text)
     return Say(text, phase, tuple(cites))
 
 
@@ -217,11 +218,13 @@ def call(name: str, arguments: Mapping[str, Any] | None = None, /, **more: Any) 
         arguments: for argument names that Python cannot take as keywords.
         more: the arguments, as the Python function takes them.
     """
+    given.mapping("call", example="{'city': 'Oslo'}", arguments=arguments)
     return Call(name, {**(arguments or {}), **more})
 
 
 def raw_call(name: str, text: str) -> Call:
     """The model asks for a tool call with exactly this text as arguments, valid JSON or not."""
+    given.text("raw_call", text=text)
     return Call(name, text)
 
 
@@ -232,6 +235,7 @@ def refuse(text: str = "I can't help with that.", *, category: str = "general_ha
 
 def block(raw: Mapping[str, Any]) -> Block:
     """Something that only this API knows, or will know one day: `block({"type": "hologram", "data": "..."})`."""
+    given.mapping("block", example="{'type': 'hologram'}", raw=raw)
     return Block(raw)
 
 
@@ -245,6 +249,7 @@ def turn(*parts: Part, stop: Stop | None = None, raw_stop: str | None = None, us
         raw_stop: the API's own word instead (`stop_reason`, `incomplete_details.reason`, `finish_reason`).
         usage: token counts; None for an estimate.
     """
+    _check_parts(parts, "turn(...) holds")
     if stop is None:
         kinds = {type(part) for part in parts}
         stop = "refusal" if Refuse in kinds else "tool_calls" if Call in kinds else "end"
@@ -256,107 +261,37 @@ def pause(*parts: Part) -> Turn:
     return turn(*parts, stop="pause")
 
 
-def fail(
-    kind: ErrorCategory | int = "server",
-    *,
-    message: str | None = None,
-    code: str | None = None,
-    retry_after: float | str | None = None,
-    headers: Mapping[str, str] | None = None,
-) -> Fault:
-    """The service answers with an error, in the words and the body of the API at hand.
-
-    Args:
-        kind: a category (`ErrorCategory`: "rate_limit", "quota", "overloaded", "context", ...), or an HTTP status.
-        message: other words than the usual ones.
-        code: another error code than the usual one.
-        retry_after: the `retry-after` header, in seconds or as it is.
-        headers: more headers.
+def as_answer(what: Scripted, where: str = "A step of the script is") -> Turn | Fault:
+    """A part or a list of parts as a turn; turns and faults as they are.
 
     Raises:
-        ScriptError: there is no such category.
+        TypeError: it is something else; `where` says what gave it.
     """
-    _check_category(kind)
-    more = dict(headers or {})
-    if retry_after is not None:
-        more["retry-after"] = str(retry_after)
-    if isinstance(kind, int):
-        return Fault(kind=_kind_of(kind), status=kind, message=message, code=code, headers=more)
-    if kind == "connection":
-        return drop()
-    if kind == "bad_response":
-        return html(status=200)
-    return Fault(kind=kind, message=message, code=code, headers=more)
-
-
-def drop() -> Fault:
-    """The connection breaks before an answer."""
-    return Fault(kind="connection", dropped=True)
-
-
-def html(status: int = 200, *, title: str = "Sign in to continue") -> Fault:
-    """A proxy answers with a page of its own."""
-    page = f"<!DOCTYPE html>\n<html><head><title>{title}</title></head><body><h1>{title}</h1></body></html>\n"
-    return Fault(kind="bad_response", status=status, body=page.encode(), content_type="text/html; charset=utf-8")
-
-
-def garbage(body: bytes | str, *, status: int = 200, content_type: str = "application/json") -> Fault:
-    """Exactly these bytes as the body, whatever they are: `garbage('{"id": "msg_1", "content": [')`."""
-    data = body.encode() if isinstance(body, str) else body
-    return Fault(kind="bad_response", status=status, body=data, content_type=content_type)
-
-
-def deliver(
-    what: Scripted,
-    *,
-    delay: float = 0.0,
-    pace: float = 0.0,
-    chop: int | Callable[[str], Sequence[str]] = 7,
-    packet: int | None = None,
-    cut: int | None = None,
-    unfinished: bool = False,
-    error: ErrorCategory | None = None,
-    error_after: int | None = None,
-    quirks: Sequence[Quirk] = (),
-) -> Turn | Fault:
-    """How an answer travels.
-
-    Args:
-        what: the turn.
-        delay: seconds before the first byte.
-        pace: seconds between two chunks of a stream.
-        chop: characters of one delta of a stream, or a function that cuts a text into pieces.
-        packet: bytes of one chunk on the wire, cut anywhere, also inside an event or a character.
-        cut: the connection breaks after so many bytes of the body.
-        unfinished: the answer ends early without any error: a stream before its terminal event, a body in mid-JSON.
-        error: the service reports this error inside the stream; where nothing is streamed, as an HTTP error.
-        error_after: after how many events of the stream; None for halfway.
-        quirks: ways of servers that are only nearly compatible (Chat Completions).
-    """
-    _check_category(error)
-    how = Delivery(
-        delay=delay,
-        pace=pace,
-        chop=chop,
-        packet=packet,
-        cut=cut,
-        unfinished=unfinished,
-        error=error,
-        error_after=error_after,
-        quirks=frozenset(quirks),
-    )
-    return replace(as_answer(what), delivery=how)
-
-
-def as_answer(what: Scripted) -> Turn | Fault:
-    """A part or a list of parts as a turn; turns and faults as they are."""
     match what:
         case Turn() | Fault():
             return what
         case Say() | Think() | Call() | Search() | Refuse() | Block():
             return turn(what)
-        case _:
+        case list() | tuple():
+            _check_parts(what, where.rpartition(" ")[0] + " holds")
             return turn(*what)
+        case _:
+            raise _no_step(what, where)
+
+
+def steps_of(script: Iterable[Step], call: str) -> list[Step]:
+    """The steps of a script, each looked at.
+
+    Raises:
+        TypeError: it is no list of steps; the text says what to write.
+    """
+    if _is_no_list(script):
+        raise _no_script(script, call)
+    steps = list(script)
+    for number, step in enumerate(steps, 1):
+        if not callable(step):
+            as_answer(step, f"Step {number} of the script is")
+    return steps
 
 
 def by_turn(steps: Sequence[Step]) -> Answering:
@@ -364,35 +299,61 @@ def by_turn(steps: Sequence[Step]) -> Answering:
 
     Unlike a plain list it keeps no count, so that one scripted model serves many runs at the same time.
     """
+    held = steps_of(steps, "by_turn")
 
     def answer(request: Recorded) -> Scripted:
-        if request.turn >= len(steps):
-            turns = "1 turn" if len(steps) == 1 else f"{len(steps)} turns"
-            raise ScriptError(f"The script has {turns}, and the model is asked for turn {request.turn + 1}.")
-        step = steps[request.turn]
+        if request.turn >= len(held):
+            raise ScriptError(f"The script has {turns(len(held))}, and the model is asked for turn {request.turn + 1}.")
+        step = held[request.turn]
         return step(request) if callable(step) else step
 
     return answer
 
 
-def _check_category(kind: object) -> None:
-    known = get_args(ErrorCategory)
-    if kind is None or isinstance(kind, int) or kind in known:
-        return
-    near = get_close_matches(str(kind), known, n=1)
-    guess = f" Did you mean {near[0]!r}?" if near else ""
-    raise ScriptError(f"There is no category of errors {kind!r}.{guess} The categories: {', '.join(known)}.")
+def turns(number: int) -> str:
+    """A number of turns in words."""
+    return "1 turn" if number == 1 else f"{number} turns"
 
 
-def _kind_of(status: int) -> ErrorCategory:
-    kinds: dict[int, ErrorCategory] = {
-        401: "auth",
-        403: "auth",
-        404: "not_found",
-        408: "timeout",
-        429: "rate_limit",
-        503: "overloaded",
-        504: "timeout",
-        529: "overloaded",
-    }
-    return kinds.get(status, "server" if status >= 500 else "bad_request")
+def _is_no_list(script: object) -> bool:
+    return isinstance(script, str | bytes | Mapping | Part | Turn | Fault) or not isinstance(script, Iterable)
+
+
+def _no_script(script: object, call: str) -> TypeError:
+    maker = _maker(script)
+    shown = f"{maker}(...)" if maker else repr(script)
+    if isinstance(script, str):
+        way = f"write {call}([say({script!r})])."
+    else:
+        way = f"put it into one: [{shown}]." if maker else "as in [say('...')]."
+    return TypeError(f"{call}({shown}): a script is a list of steps, one for each request; {way}")
+
+
+def _check_parts(parts: Iterable[object], where: str) -> None:
+    for part in parts:
+        if not isinstance(part, Part):
+            raise _no_step(part, where, among_parts=True)
+
+
+def _no_step(what: object, where: str, *, among_parts: bool = False) -> TypeError:
+    if isinstance(what, str):
+        return TypeError(f"{where} {what!r}, a text. For words write say({what!r}).")
+    if among_parts and (isinstance(what, Turn | Fault) or callable(what)):
+        kind = "function" if callable(what) else f"{_maker(what)}(...)"
+        return TypeError(f"{where} a {kind}, which is a step of its own: a list holds parts, and they are one answer.")
+    known = "a part is" if among_parts else "a step is"
+    shown = f"{where} {what!r:.200}, which is none: {known} say('...'), call('tool', x=1) and the like"
+    if among_parts:
+        return TypeError(f"{shown}; of a list turn(*parts) makes one answer.")
+    return TypeError(f"{shown}, a list of them, or a fault; see toolsmith.testing.")
+
+
+def _maker(what: object) -> str:
+    """The function that makes a thing of its kind, "" for none."""
+    match what:
+        case Fault():
+            return "fail"
+        case Say() | Think() | Call() | Search() | Refuse() | Block() | Turn():
+            return type(what).__name__.lower()
+        case _:
+            return ""
