@@ -21,6 +21,10 @@ class NothingButNull(TypeError):
     """A type of which JSON can carry null and nothing else."""
 
 
+class Unfit(TypeError):
+    """Metadata that cannot be held; the text says why and what to do, after "is annotated ...,"."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Built:
     """A TypedDict's adapter, the schema of what it accepts, and where the two may part ways."""
@@ -38,6 +42,7 @@ def build(name: str, hints: Mapping[str, Any], scope: Scope | None = None) -> Bu
 
     Raises:
         PydanticUndefinedAnnotation: such a name cannot be found.
+        Unfit: metadata asks for what cannot be held.
         NothingButNull: pydantic would drop from a union what JSON lacks, and only null is left.
         Exception: pydantic's own, for types that it cannot take or describe; what a type's own hooks raise.
     """
@@ -50,6 +55,12 @@ def build(name: str, hints: Mapping[str, Any], scope: Scope | None = None) -> Bu
         # So that the function can make one, and its result be shown: pydantic does this itself at a first use.
         if not model.__pydantic_complete__:
             model.model_rebuild(raise_errors=False, _types_namespace=names)
+    if len(schema["properties"]) != len(hints):
+        raise Unfit(
+            "which SkipJsonSchema hides from the schema, so that no model could know of it. Leave SkipJsonSchema away "
+            "to let the model send it; or let it be handed in: by RunContext[...] for what a run brings along, by "
+            "functools.partial for what never changes."
+        )
     if any(
         shown == {"type": "null"} and not _means_null(hint)
         for shown, hint in zip(schema["properties"].values(), hints.values(), strict=True)

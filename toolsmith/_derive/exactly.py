@@ -26,8 +26,9 @@ class Exactly:
 
     def __call__(self, value: Any) -> Any:
         key = _key(value)
-        if key not in self._members and isinstance(value, float) and value.is_integer():
-            key = _key(int(value))  # JSON Schema makes no difference between 1 and 1.0
+        if key not in self._members and isinstance(value, int | float) and not isinstance(value, bool):
+            # JSON Schema makes no difference between 1 and 1.0, and JavaScript writes both as 1.
+            key = (int if isinstance(value, float) else float, value)
         try:
             return self._members[key]
         except KeyError:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import PydanticSchemaGenerationError
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUndefinedAnnotation
 
-from toolsmith._derive.adapter import NothingButNull, build
+from toolsmith._derive.adapter import NothingButNull, Unfit, build
 from toolsmith._derive.annotations import Scope
 from toolsmith._derive.signature import EMPTY, read, shown
 from toolsmith._derive.standins import NoStandIn, stand_in
@@ -117,6 +117,8 @@ def _why(hint: Any, scope: Scope, *, whole: str = "", way_out: str = _WAY_OUT) -
         return f"and no JSON can carry {_type_name(named.group(1)) if named else 'that'}. {way_out}"
     except PydanticInvalidForJsonSchema as error:
         return f"and no JSON can carry {_carried(_LINK.sub('', error.message))}. {way_out}"
+    except Unfit as error:
+        return str(error)
     except NothingButNull:
         return f"of which JSON can carry nothing but null. {way_out}"
     except Exception as error:  # noqa: BLE001 - types may run anybody's code
