@@ -115,14 +115,10 @@ def page() -> str:
 
 TOOLS = (book, broken, helpless, slow, nothing, much, pay, page)
 
+WRONG: list[Any] = [call("book"), call("book", room="x", day="never", extra=1), call("bok", room=1)]
+NO_JSON: list[Any] = [raw_call("book", '{"room": 1'), raw_call("helpless", '{"way": 1, "way": 2}')]
+
 TURNS: tuple[Any, ...] = (
-    [
-        call("book"),
-        call("book", room="x", day="never", extra=1),
-        raw_call("book", '{"room": 1'),
-        raw_call("helpless", '{"way": 1, "way": 2}'),
-        call("bok", room=1),
-    ],
     [call("book", room=1), call("book", room=2), call("book", room=3)],
     [call("broken"), call("slow"), *(call("helpless", way=way) for way in range(4))],
     [call("broken")],
@@ -149,19 +145,20 @@ def unmarked(text: str) -> bool:
 
 def test_no_sentence_of_ours_goes_unmarked(wire: Wire) -> None:
     """Mistakes of many kinds, limits, cuts and pages: whatever is said of them, the run's own object says it."""
-    model = wire.model(*TURNS, call("book"), say("done"))
+    wrong = [*WRONG, *NO_JSON] if wire.carries_any_arguments else WRONG
+    model = wire.model(wrong, *TURNS, call("book"), say("done"))
     agent = Agent(
         wire.provider(model),
         tools=TOOLS,
         feedback=WORDS,
-        limits=Limits(turns=len(TURNS) + 1),
+        limits=Limits(turns=len(TURNS) + 2),
         approve=lambda call: "not now",
     )
     result = wire.run(agent, "go")
     assert result.stop_reason in ("end", "turn_limit")
-    assert len(model.requests) == len(TURNS) + 2
+    assert len(model.requests) == len(TURNS) + 3
     told = [text for request in model.requests for _, text in request.results]
-    assert len(told) == 34
+    assert len(told) == 29 + len(wrong)
     assert not [text for text in told if unmarked(text)]
     bodies = json.dumps(model.requests[-1].body, ensure_ascii=False)
     assert WORDS.closing("turn_limit")[1:-1] in bodies

@@ -233,12 +233,51 @@ def test_current_models_think_without_being_asked() -> None:
 
 
 def test_text_that_is_no_json_goes_out_as_it_is() -> None:
-    """OpenAI hands on what the model wrote; Claude's whole answer can only hold an object."""
+    """OpenAI hands on what the model wrote."""
     text = '{"a": 1, "a": NaN'
     assert ask("openai", raw_call("add", text))["output"][-1]["arguments"] == text
     made = ask("openai-chat", raw_call("add", text))["choices"][0]["message"]["tool_calls"][0]
     assert made["function"]["arguments"] == text
-    assert ask("anthropic", raw_call("add", text))["content"][-1]["input"] == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1, "b": ',
+        '{"a": 1}{"a": 2}',
+        "null",
+        "[]",
+        '"x"',
+        '{"a": NaN}',
+        '{"a": 1, "a": 2}',
+        '{"a": ' + "[" * 200_000,
+    ],
+)
+def test_what_claude_cannot_say_at_once_is_not_said(text: str) -> None:
+    """Its whole answer holds arguments as an object: another in their place would be run, and was never sent."""
+    status, raw = ScriptedModel([raw_call("add", text)])("/v1/messages", BODIES["anthropic"])
+    message = json.loads(raw)["error"]["message"]
+    assert status == 400
+    assert "raw_call('add', ...): an answer of Claude that is not streamed holds arguments as a JSON object" in message
+    assert "stream the run, or use another API" in message
+    status, raw = ScriptedModel([raw_call("add", text)])("/v1/messages", {**BODIES["anthropic"], "stream": True})
+    assert status == 200
+
+
+@pytest.mark.parametrize(
+    ("text", "arrives"), [("{}", {}), ("", {}), (' {"a":\n[1.50, "\\ud800"]}', {"a": [1.5, "\ud800"]})]
+)
+def test_what_claude_can_say_at_once(text: str, arrives: dict[str, Any]) -> None:
+    """An object, however it is written; no arguments at all are an empty one, as in a stream."""
+    assert ask("anthropic", raw_call("add", text))["content"][-1]["input"] == arrives
+
+
+def test_a_call_that_was_cut_may_have_lost_its_arguments() -> None:
+    """Of a turn that ended at the output limit no call is run, so that an empty object stands for what was begun."""
+    cut = turn(raw_call("add", '{"a": '), call("add", a=1, b=2).cut(5), stop="length")
+    assert [b["input"] for b in ask("anthropic", cut)["content"] if b["type"] == "tool_use"] == [{}, {}]
+    status, _ = ScriptedModel([call("add", a=1, b=2).cut(5)])("/v1/messages", BODIES["anthropic"])
+    assert status == 400
 
 
 @pytest.mark.parametrize("api", list(BODIES))

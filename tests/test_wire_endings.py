@@ -101,6 +101,8 @@ def test_a_whole_call_in_a_turn_that_was_cut(wire: Wire) -> None:
 
 def test_a_call_without_a_closing_brace_is_never_run(wire: Wire) -> None:
     """A turn that claims to be finished, with arguments that are not."""
+    if not wire.carries_any_arguments:
+        return
     model = wire.model(raw_call("add", '{"a": 1'), say("Sorry."))
     result = wire.run(agent(wire, model), "go")
     assert (RAN, result.output) == ([], "Sorry.")

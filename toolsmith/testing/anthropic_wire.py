@@ -13,7 +13,7 @@ from toolsmith.messages import Usage
 from toolsmith.testing.binding import replayed, thinks_by_default, thought_tail
 from toolsmith.testing.hosted import claude_blocks, claude_citations
 from toolsmith.testing.recorded import dumps, pieces
-from toolsmith.testing.script import Block, Call, Refuse, Say, Search, Think, Turn
+from toolsmith.testing.script import Block, Call, Refuse, Say, ScriptError, Search, Think, Turn
 from toolsmith.testing.speech import Voice
 from toolsmith.testing.wire import sse
 
@@ -27,6 +27,7 @@ _STOP = {
     "pause": "pause_turn",
     "unknown": "a_reason_of_the_future",
 }
+_CUT = ("max_tokens", "model_context_window_exceeded", "refusal")  # before its end, so that no call of it is run
 
 
 def _message(voice: Voice, blocks: list[dict[str, Any]]) -> dict[str, Any]:
@@ -99,7 +100,7 @@ def _blocks(voice: Voice) -> Iterator[tuple[dict[str, Any], str]]:
                     "type": "tool_use",
                     "id": voice.ids.new("toolu_01", tail) if part.id is None else part.id,
                     "name": part.name,
-                    "input": _object(text),
+                    "input": {} if request.streamed else _object(part.name, text, voice.turn),
                     "caller": {"type": "direct"},
                 }
             case Refuse():
@@ -161,13 +162,38 @@ def _streamed_text(block: dict[str, Any]) -> str:
             return ""
 
 
-def _object(text: str) -> dict[str, Any]:
-    """Arguments as the object that an answer at once holds: text that is no object arrives as an empty one."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+def _object(name: str, text: str, turn: Turn) -> dict[str, Any]:
+    """Arguments as the object that an answer at once holds; an empty one where the turn was cut before its end.
+
+    Raises:
+        ScriptError: they are none. Another object in their place would be run, and no such call was in the script.
+    """
+    if not text:
         return {}
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    try:
+        value = json.loads(text, object_pairs_hook=_each_once, parse_constant=_no_number)
+        if isinstance(value, dict):
+            return cast("dict[str, Any]", value)
+        why = "this is none"
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+    if (turn.raw_stop or _STOP[turn.stop]) in _CUT:
+        return {}
+    raise ScriptError(
+        f"raw_call({name!r}, ...): an answer of Claude that is not streamed holds arguments as a JSON object, so that "
+        f"{text!r:.200} cannot be sent: {why}. To test it, stream the run, or use another API."
+    )
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice in it")
+    return found
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no JSON")
 
 
 def _stop_details(turn: Turn) -> dict[str, Any] | None:

@@ -213,6 +213,8 @@ def think(text: str = "", *, redacted: bool = False) -> Think:
 def call(name: str, arguments: Mapping[str, Any] | None = None, /, **more: Any) -> Call:
     """The model asks for a tool call: `call("add", a=1, b=2)`.
 
+    What a model that is bound to a strict schema cannot write is a `ScriptError`: the client gets a 400 that says so.
+
     Args:
         name: the tool's name.
         arguments: for argument names that Python cannot take as keywords.
@@ -223,7 +225,10 @@ def call(name: str, arguments: Mapping[str, Any] | None = None, /, **more: Any) 
 
 
 def raw_call(name: str, text: str) -> Call:
-    """The model asks for a tool call with exactly this text as arguments, valid JSON or not."""
+    """The model asks for a tool call with exactly this text as arguments, valid JSON or not.
+
+    An answer of Claude that is not streamed has an object there: text that is none is a `ScriptError` in place of it.
+    """
     given.text("raw_call", text=text)
     return Call(name, text)
 
