@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from toolsmith import Agent, ModelSettings
+from toolsmith.errors import ProviderError
 from toolsmith.testing import (
     Recorded,
     ScriptedModel,
@@ -274,3 +276,56 @@ def test_one_is_told_as_one() -> None:
         model.assert_exhausted()
     model(MESSAGES, claude())
     assert "The script has 1 turn, and request 2 asks for more" in text(model(MESSAGES, claude()))
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("/v1/messages", True),
+        ("/v1/messages?beta=true", True),
+        ("/v1/messages/count_tokens", True),
+        ("/v1/responses", True),
+        ("/v1/chat/completions", True),
+        ("/openai/v1/responses", True),
+        ("/openai/v1/chat/completions", True),
+        ("/openai/responses?api-version=2025-04-01-preview", True),
+        ("/openai/deployments/gpt/chat/completions?api-version=2025-01-01", True),
+        ("/messages", False),
+        ("/v1/v1/messages", False),
+        ("/v1/v1/messages/count_tokens", False),
+        ("/api/v1/messages", False),
+        ("/responses", False),
+        ("/v1/v1/responses", False),
+        ("/v1/responses/resp_1", False),
+        ("/chat/completions", False),
+        ("/v1/v1/chat/completions", False),
+        ("/openai/deployments/chat/completions", False),
+        ("/v1/completions", False),
+        ("/", False),
+    ],
+)
+def test_only_the_addresses_of_the_services_are_found(path: str, found: bool) -> None:
+    """Those that the SDKs make of a right base URL, and those of OpenAI's clouds; others fail as at the service."""
+    model = ScriptedModel([say("x")], ignore=["model", "json", "messages"])
+    status, raw = model(path, {})
+    assert (status == 404) is not found
+    if not found:
+        assert model.requests == []
+        error = json.loads(raw)["error"]
+        if "messages" in path:
+            assert (json.loads(raw)["type"], error) == ("error", {"type": "not_found_error", "message": "Not Found"})
+        else:
+            words = f"Invalid URL (POST {path})"
+            assert error == {"message": words, "type": "invalid_request_error", "param": None, "code": None}
+
+
+@pytest.mark.parametrize(
+    ("model", "end"), [("anthropic:claude-opus-5-5", "/v1"), ("openai:gpt-6-astra", ""), ("openai-chat:qwen", "/v1/v1")]
+)
+def test_a_wrong_base_url_fails(model: str, end: str) -> None:
+    """With too much or too little of `/v1`, the most frequent mistake of all."""
+    with ScriptedModel([say("x")]).serve() as server:
+        where = ModelSettings(model=model, base_url=server.url("anthropic") + end, api_key="any")
+        with pytest.raises(ProviderError) as caught:
+            Agent(where).run_sync("Hi")
+    assert caught.value.category == "not_found"

@@ -84,12 +84,11 @@ class ScriptedModel:
 
     def answer(self, method: str, path: str, headers: Mapping[str, str], raw: bytes) -> Answer:
         """Answer a request in full, headers, pieces and delays included. Both doors come through here."""
-        if path.partition("?")[0].endswith("/messages/count_tokens"):
+        if path.partition("?")[0] == "/v1/messages/count_tokens":
             return _plain_answer({"input_tokens": len(raw) // 4 + 1})
         api = api_of(path)
         if api is None or method != "POST":
-            error = {"message": f"Invalid URL ({method} {path})", "type": "invalid_request_error"}
-            return replace(_plain_answer({"error": error}), status=404)
+            return _not_found(method, path, headers)
         with self._lock:
             request = self._record(api, path, headers, raw)
         ids = {_REQUEST_ID[api]: f"req_{request.number:06d}"}
@@ -198,6 +197,16 @@ def _words_of(part: Block) -> Iterator[str]:
 def _plain_answer(value: object) -> Answer:
     body = dumps(value).encode()
     return Answer(headers={"content-type": JSON}, chunks=(body,), length=len(body))
+
+
+def _not_found(method: str, path: str, headers: Mapping[str, str]) -> Answer:
+    """What a service says of an address that it does not have; which service, the request gives away."""
+    if "messages" in path or "anthropic-version" in {name.lower() for name in headers}:
+        api, error = "anthropic", error_object("anthropic", type="not_found_error", message="Not Found")
+    else:
+        words = f"Invalid URL ({method} {path})"
+        api, error = "openai", error_object("openai", type="invalid_request_error", message=words)
+    return error_answer(api, status=404, error=error, headers={_REQUEST_ID[api]: "req_none"})
 
 
 def _spoken(request: Recorded, answer: Turn | Fault, ids: Mapping[str, str]) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, cast
@@ -12,10 +13,11 @@ from toolsmith._plain import encodable
 from toolsmith.media import File, Image, Media
 from toolsmith.testing.script import Api
 
-PATHS: Mapping[str, Api] = {
-    "/chat/completions": "openai-chat",
-    "/responses": "openai",
-    "/messages": "anthropic",
+# Where the SDKs look under a right base URL; and OpenAI's interfaces as its clouds have them, under /openai.
+_PATHS: Mapping[Api, re.Pattern[str]] = {
+    "anthropic": re.compile(r"/v1/messages"),
+    "openai": re.compile(r"/v1/responses|/openai(/v1)?/responses"),
+    "openai-chat": re.compile(r"/v1/chat/completions|/openai(/v1|/deployments/[^/]+)/chat/completions"),
 }
 
 # Output items of Responses, as they come back in `input`: what the model said itself.
@@ -24,8 +26,8 @@ _TOLD_TO_THE_MODEL = frozenset({"function_call_output", "custom_tool_call_output
 
 def api_of(path: str) -> Api | None:
     """The API that a path belongs to, None for no path of the three."""
-    plain = path.partition("?")[0].rstrip("/")
-    return next((api for tail, api in PATHS.items() if plain.endswith(tail)), None)
+    plain = path.partition("?")[0]
+    return next((api for api, form in _PATHS.items() if form.fullmatch(plain)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
