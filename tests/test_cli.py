@@ -388,6 +388,7 @@ class TestExitCodes:
             (["run", "shp:refund", "Hi."], "Did you mean 'shop:refund'?|Did you mean 'shop'?"),
             (["run", "shop.py:refnd", "Hi."], "Did you mean 'refund'?"),
             (["run", "shpo.py:refund", "Hi."], "Did you mean 'shop.py'?"),
+            (["run", f"{'x' * 300}.py:refund", "Hi."], "There is no file "),
             (["run", "shop:price", "Hi."], "shop:price is of type int"),
             (["run", "shop:agent", "shop:other", "Hi."], "one agent"),
             (["run", "Hi,", "how are you?"], "names no Python object"),
@@ -628,6 +629,8 @@ class TestWhatIsRun:
             (["shop:add", "explain shop.py:main and gone.py:add"], "explain shop.py:main and gone.py:add"),
             (["12:30", "is", "noon"], "12:30 is noon"),
             (["Translate:", "hello"], "Translate: hello"),
+            ([f"{'very ' * 99}long: what is in long.py:main"], f"{'very ' * 99}long: what is in long.py:main"),
+            ([f"{'x' * 300}:5", "and", "so", "on"], f"{'x' * 300}:5 and so on"),
         ],
         ids=str,
     )

@@ -81,6 +81,15 @@ def test_a_misspelt_folder_is_no_text(capsys: pytest.CaptureFixture[str]) -> Non
     )
 
 
+@pytest.mark.parametrize("name", ["x" * 300, f"{'x' * 300}*", "docs/guide.md/x"])
+def test_a_name_that_cannot_be(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    """It hurts no other document."""
+    assert rag("add", name, "docs") == 1
+    said = capsys.readouterr().out
+    assert said.startswith("2 added, 0 unchanged, 1 failed; 2 passages written\n")
+    assert f"failed: {name}: " in said
+
+
 def test_nothing_to_add_is_told(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     (folder / "empty").mkdir()
     assert rag("add", "empty") == 0

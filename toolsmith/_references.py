@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import pkgutil
 import re
 import sys
@@ -84,7 +85,7 @@ def _module(name: str, folder: Path) -> ModuleType:
 
 def _file(path: Path) -> ModuleType:
     path = path.resolve()
-    if not path.is_file():
+    if not os.path.isfile(path):  # which knows no error: a name that is too long is no file
         siblings = [p.name for p in path.parent.glob("*.py")] if path.parent.is_dir() else []
         raise ConfigError(f"There is no file {path}.{_guess(path.name, siblings)}")
     name = _name_for(path)

@@ -169,7 +169,7 @@ def _check_index(options: argparse.Namespace) -> None:
     from toolsmith.rag import DEFAULT_PATH
 
     path = Path(options.index or DEFAULT_PATH).expanduser()
-    if not path.exists():
+    if not os.path.exists(path):
         raise ConfigError(
             f"there is no index {path}{'' if path.is_absolute() else f' in {Path.cwd()}'}: `toolsmith rag add` makes "
             "it, --index names another."
@@ -219,7 +219,8 @@ def _paths(word: str) -> list[Path]:
     from toolsmith.rag._patterns import files
 
     path = Path(word)
-    found = files(word) if any(c in word for c in "*?[") and not path.expanduser().exists() else []
+    is_there = os.path.exists(path.expanduser())  # a name that is too long is no file
+    found = files(word) if any(c in word for c in "*?[") and not is_there else []
     return [Path(file) for file in found] or [path]
 
 

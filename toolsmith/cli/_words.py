@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from pathlib import Path
+from os.path import isdir, isfile  # a name that is too long is no file
 from typing import Any, NoReturn
 
 from toolsmith._references import is_reference
@@ -180,7 +180,7 @@ def divided(words: Sequence[str]) -> tuple[list[str], str | None]:
 
 def _names(word: str) -> bool:
     """Whether a word is a reference. A path may hold spaces, but so does a question about a file."""
-    return is_reference(word) and (not any(c.isspace() for c in word) or Path(word.rpartition(":")[0]).is_file())
+    return is_reference(word) and (not any(c.isspace() for c in word) or isfile(word.rpartition(":")[0]))
 
 
 def _check_first(word: str, *, alone: bool) -> None:
@@ -193,9 +193,9 @@ def _check_first(word: str, *, alone: bool) -> None:
         return
     if _is_model(word):
         raise UsageError(f"{word!r} names a model: write --model {word}.")
-    if word.endswith(".py") and (Path(word).is_file() or not alone):
+    if word.endswith(".py") and (isfile(word) or not alone):
         raise UsageError(f"{word!r} is a file: say which of its tools, {word}:NAME.")
-    if not alone and Path(f"{word.replace('.', '/')}.py").is_file():
+    if not alone and isfile(f"{word.replace('.', '/')}.py"):
         raise UsageError(
             f"{word!r} is a module here: say which of its tools, {word}:NAME; or put the whole prompt in quotes."
         )
@@ -210,7 +210,7 @@ def _is_model(word: str) -> bool:
     from toolsmith.providers import split_model
 
     prefix, colon, _ = word.partition(":")
-    if not colon or Path(f"{prefix}.py").is_file() or Path(prefix).is_dir():
+    if not colon or isfile(f"{prefix}.py") or isdir(prefix):
         return False
     try:
         return split_model(word)[0] == prefix

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
@@ -118,12 +119,17 @@ def _looks_like_a_pattern(text: str) -> bool:
 
 def _path(path: Path, patterns: tuple[str, ...]) -> Iterator[Item]:
     path = path.expanduser()
-    if path.is_dir():
-        yield from _folder(path, patterns)
-    elif path.exists():
-        yield FileSource(path)
-    else:
+    try:
+        is_folder = stat.S_ISDIR(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
         yield Failure(source_name(path.as_posix()), "there is no such file")
+    except (OSError, ValueError) as error:  # a name that cannot be, a folder that may not be entered
+        yield Failure(source_name(path.as_posix()), getattr(error, "strerror", None) or str(error))
+    else:
+        if is_folder:
+            yield from _folder(path, patterns)
+        else:
+            yield FileSource(path)
 
 
 def _folder(root: Path, patterns: tuple[str, ...]) -> Iterator[Item]:
