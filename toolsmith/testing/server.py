@@ -107,6 +107,8 @@ class ScriptServer:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         first, *lines = head.split("\r\n")
         method, path, _ = first.split(" ", 2)
+        if path.startswith("http://"):  # as to a proxy; RFC 9112, 3.2.2: any server takes that form
+            path = "/" + path.removeprefix("http://").partition("/")[2]
         headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         headers.pop("", None)
         raw = await reader.readexactly(int(headers.get("content-length", 0)))
