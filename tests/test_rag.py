@@ -11,6 +11,7 @@ import pytest
 from rag_stores import STORES, store
 
 from toolsmith import RAG, Agent, Document, Hit
+from toolsmith.errors import RAGError
 from toolsmith.rag import Progress, tools_of
 from toolsmith.testing import ScriptedModel, call, say
 
@@ -439,3 +440,33 @@ def test_an_agent_answers_with_citations(rag: RAG) -> None:
     result = Agent(model.provider("openai"), tools=rag.as_tools()).run_sync("When does the shop open?")
     assert f"[{mark}] hours.md\nThe shop opens at nine." in str(result.tool_calls[0].result.data)
     assert [hit.source for hit in rag.cited(result.output)] == ["hours.md"]
+
+
+def test_an_index_that_was_never_made(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A misspelt path is told, and neither a search nor a look at it makes folders or a file there."""
+    path = tmp_path / "ruels" / "typo.sqlite3"
+    rag = RAG("rules", path=path, embeddings=False)
+    said = rf"There is no index {path}: RAG\.add\(\.\.\.\) makes it; RAG\(path=\.\.\.\) names another"
+    for ask in (lambda: rag.search("fruit"), lambda: rag.cited("[rules-1]"), lambda: rag.remove("a")):
+        with pytest.raises(RAGError, match=said):
+            ask()
+    assert (rag.stats().documents, rag.sources(), rag.buckets(), rag.keys(), rag.clear()) == (0, [], [], [], 0)
+    model = ScriptedModel([call("rag_search", query="fruit"), say("Nothing.")])
+    result = Agent(model.provider("openai"), rag=rag).run_sync("Fruit?")
+    assert "there are no documents" in str(result.tool_calls[0].result.notes)
+    assert said.split(":")[0] in caplog.text
+    assert not rag.add([path.parent / "nope.txt", Document(" ", "b")], remove_missing=True).added
+    assert not path.parent.exists()
+    rag.add(Document("Fruit is sold by weight.", "a"))
+    assert path.exists()
+    assert sources(RAG("rules", path=path, embeddings=False).search("fruit")) == ["a"]
+
+
+def test_an_index_that_another_one_makes(tmp_path: Path) -> None:
+    """Who has looked in vain finds what is added later, by whomever."""
+    early, late = (RAG(path=tmp_path / "x.sqlite3", embeddings=False) for _ in range(2))
+    with pytest.raises(RAGError):
+        early.search("fruit")
+    assert early.sources() == []
+    late.add(Document("Fruit is sold by weight.", "a"))
+    assert (sources(early.search("fruit")), early.sources()) == (["a"], ["a"])

@@ -49,7 +49,9 @@ def test_killed_while_indexing(tmp_path: Path, after: int) -> None:
     with RAG(path=path, embeddings=False) as rag:
         there = rag.sources()
         assert len(there) < 3_000
-        sound(path)
+        assert path.exists() or not there  # the first documents are written together
+        if path.exists():
+            sound(path)
         for source in there[:: max(len(there) // 20, 1)]:
             number = source.removeprefix("d")
             assert rag.search(f"number{number}x", 1)[0].source == source
@@ -84,7 +86,8 @@ def test_two_processes_index_at_once(tmp_path: Path) -> None:
     processes = [start(path, 1_000), start(path, 1_000)]
     with RAG(path=path, embeddings=False) as rag:
         while any(process.poll() is None for process in processes):
-            rag.search("number5x words")
+            if path.exists():
+                rag.search("number5x words")
         outs = [process.communicate()[0].split("\n")[-2] for process in processes]
         counts = [list(map(int, out.split())) for out in outs]
         assert all(added + unchanged == 1_000 and failed == 0 for added, unchanged, failed in counts)
@@ -219,7 +222,7 @@ def test_an_index_that_is_busy(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RAGError, match=r"folder of the index .* cannot be made"):
-        RAG(path=tmp_path / "file" / "index.sqlite3").search("text")
+        RAG(path=tmp_path / "file" / "index.sqlite3").add(Document("A text.", "a"))
 
 
 # ---- files

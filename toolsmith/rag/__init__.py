@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from toolsmith import _given as given
 from toolsmith.rag._adding import Adding
-from toolsmith.rag._backend import DEPTH, Backend, Query, reranked
+from toolsmith.rag._backend import DEPTH, Backend, Query, must_be_there, reranked, why_missing
 from toolsmith.rag._chunks import TARGET
 from toolsmith.rag._reading import MAX_BYTES, MAX_CHARACTERS, MAX_SECONDS, Bounds
 from toolsmith.rag._sources import source_name
@@ -189,6 +189,7 @@ class RAG:
 
         Raises:
             TypeError: something else than a source or several.
+            RAGError: the index cannot be written, or there is none at that path yet.
         """
         named = cast("object", sources)
         if not isinstance(named, Iterable | PathLike) or isinstance(named, bytes | Mapping):
@@ -197,6 +198,7 @@ class RAG:
         names = [sources] if isinstance(sources, str | PathLike) else list(sources)
         for name in names:
             given.path("RAG.remove", sources=name)
+        must_be_there(self._backend)
         removed = self._backend.remove(self.bucket, [source_name(os.fspath(name)) for name in names])
         if removed:
             self._backend.drop_unused_vectors()
@@ -204,7 +206,8 @@ class RAG:
 
     def clear(self) -> int:
         """Take all documents of this bucket away; gives their number."""
-        return len(self.remove(self.sources()))
+        held = self.sources()
+        return len(self.remove(held)) if held else 0
 
     # ---- what comes out
 
@@ -220,7 +223,7 @@ class RAG:
         Raises:
             TypeError: an argument of another type.
             ValueError: a limit or a filter that cannot be.
-            RAGError: the index cannot be read.
+            RAGError: the index cannot be read, or there is none at that path yet: `add` makes it.
         """
         given.text("RAG.search", query=query)
         given.whole("RAG.search", limit=limit)
@@ -228,6 +231,7 @@ class RAG:
         if not 1 <= limit <= _MOST_HITS:
             raise ValueError(f"search(limit={limit!r}) must be 1 to {_MOST_HITS}.")
         checked = conditions(where)
+        must_be_there(self._backend)
         if not query.strip():
             return []
         query = query.replace("\x00", " ").encode("utf-8", "replace").decode()
@@ -250,10 +254,12 @@ class RAG:
         Raises:
             TypeError: an argument of another type.
             ValueError: a filter that cannot be.
+            RAGError: the index cannot be read, or there is none at that path yet.
         """
         given.text("RAG.cited", answer=answer)
         given.mapping("RAG.cited", example=_FILTER, where=where)
         checked = conditions(where)
+        must_be_there(self._backend)
         marks = re.findall(rf"\b{self.bucket}-(\d{{1,15}})\b", answer)
         numbers = list(dict.fromkeys(map(int, marks)))
         found = self._backend.passages(self.bucket, numbers) if numbers else []
@@ -315,7 +321,7 @@ class RAG:
             self.bucket,
             about=self.description,
             others=others,
-            search=self.search,
+            search=self._search_for_model,
             is_empty=lambda: not self.stats().documents,
             limit=limit,
             where=where,
@@ -332,6 +338,12 @@ class RAG:
         given.flag("RAG.as_tools", prefix_bucket=prefix_bucket)
         given.texts("RAG.as_tools", others=others)
         return [self.as_tool(name=tool_name(self.bucket) if prefix_bucket else None, others=others)]
+
+    def _search_for_model(self, query: str, limit: int, where: Mapping[str, Any] | None) -> list[Hit]:
+        if why := why_missing(self._backend):
+            log.warning("A model searched in vain: %s", why)
+            return []  # it is told that there are no documents
+        return self.search(query, limit, where=where)
 
     def _with_vector(self, query: Query, embeddings: Embeddings) -> Query:
         try:

@@ -8,6 +8,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from toolsmith._dataclass import dataclass
+from toolsmith.errors import RAGError
 from toolsmith.rag.documents import Position, Stats
 
 if TYPE_CHECKING:
@@ -197,3 +198,19 @@ def reranked(found: Sequence[Found], relevance: Sequence[float]) -> list[Found]:
     scores = {i: (f.score + _RERANKED_WEIGHT * second[i]) / (1 + _RERANKED_WEIGHT) for i, f in enumerate(found)}
     best = sorted(scores, key=lambda i: (-scores[i], i))
     return [replace(found[i], score=round(scores[i], 4)) for i in best]
+
+
+def why_missing(backend: Backend) -> str:
+    """Why there is no index to look into, and what to do; "" where there is one, or a store that cannot say."""
+    why: str = getattr(backend, "missing", str)()
+    return why and f"{why}: RAG.add(...) makes it; RAG(path=...) names another."
+
+
+def must_be_there(backend: Backend) -> None:
+    """See that there is an index: of a misspelt one nobody would know that nothing was searched.
+
+    Raises:
+        RAGError: there is none yet.
+    """
+    if why := why_missing(backend):
+        raise RAGError(why)

@@ -8,7 +8,7 @@ import threading
 import time
 import weakref
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -68,7 +68,7 @@ class IndexFile:
     """One SQLite file, opened at its first use, for reading and for writing, and again after a fork.
 
     Args:
-        path: it is made, with its folder, if it is not there; ":memory:" for none.
+        path: it is made, with its folder, when it is first written; ":memory:" for none.
         patience: seconds to wait for other processes.
     """
 
@@ -81,9 +81,17 @@ class IndexFile:
 
     @contextmanager
     def reading(self) -> Generator[sqlite3.Connection]:
-        """A connection, for this thread alone. Between its statements others may write."""
+        """A connection, for this thread alone. Between its statements others may write.
+
+        Where there is no file it is one to an empty index, and none is made.
+        """
         with self._reader.lock, self._explained():
-            yield self._open(self._reader)
+            if not self.is_missing():
+                yield self._open(self._reader)
+                return
+            with closing(sqlite3.connect(":memory:", isolation_level=None)) as empty:
+                self._prepare(empty)
+                yield empty
 
     @contextmanager
     def writing(self) -> Generator[sqlite3.Connection]:
@@ -104,6 +112,11 @@ class IndexFile:
         """Close the file; the next use opens it again."""
         self._reader.close()
         self._writer.close()
+
+    def is_missing(self) -> bool:
+        """Whether nothing has been written here yet, nor by any other process."""
+        used = self._reader.connection is not None or self._writer.connection is not None
+        return self.path != ":memory:" and not used and not os.path.exists(self.path)
 
     def size(self) -> int:
         """Bytes on the disk."""

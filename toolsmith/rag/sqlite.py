@@ -52,6 +52,10 @@ class SQLiteBackend:
         self._file.close()
         self._vectors.clear()
 
+    def missing(self) -> str:
+        """Why nothing can be found here: there is no file. "" where there is one."""
+        return f"There is no index {self._file.path}" if self._file.is_missing() else ""
+
     # ---- writing
 
     def put(self, bucket: str, documents: Sequence[tuple[Source, Sequence[Passage]]]) -> list[Outcome]:
@@ -65,6 +69,8 @@ class SQLiteBackend:
     def remove(self, bucket: str, sources: Collection[str]) -> list[str]:
         """See `Backend.remove`."""
         removed: list[str] = []
+        if self._file.is_missing():
+            return removed
         with self._file.writing() as file:
             home = _home(file, bucket)
             for source in dict.fromkeys(sources):
@@ -95,6 +101,8 @@ class SQLiteBackend:
 
     def digests(self, bucket: str, sources: Collection[str]) -> dict[str, str]:
         """See `Backend.digests`."""
+        if self._file.is_missing():
+            return {}
         with self._file.reading() as file:
             home = _home(file, bucket)
             rows = file.execute(
