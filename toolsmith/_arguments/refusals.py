@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Final, NamedTuple, cast, get_args
 
 from pydantic_core import ValidationError, core_schema
 
+from toolsmith._arguments.jsontext import Exact
 from toolsmith._arguments.problems import ABSENT, Findings, Kind, Path, Problem, Schema
 from toolsmith._arguments.repair import MAX_PROBLEMS
 from toolsmith._arguments.shapes import Shapes, dict_of, json_type, list_of, schema_of
@@ -75,6 +77,8 @@ _UNSAID: Mapping[str, Schema] = {
     "fraction_parsing": {"type": "string", "format": "fraction"},
     "complex_str_parsing": {"type": "string", "format": "complex"},
 }
+_JSON = frozenset[type]({str, int, float, bool, type(None), list, dict, Exact})
+_NUMBERS = frozenset[type]({int, float, bool, Exact})
 _DECIMAL: Mapping[str, Any] = {"type": "number", "format": "decimal"}
 _BOUNDS = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"}
 # A nested ValidationError brings its own decoration along.
@@ -88,6 +92,7 @@ class Refusal(NamedTuple):
         structural: the schema says it too, so that a reading of the schema finds it.
         branched: the location went through a branch of a union, maybe not the one that was meant.
         expected: the schema that was not met, where the validator names it.
+        beyond: what the schema cannot say: the bound of a date or another text, by JSON Schema's word for a number's.
     """
 
     path: Path
@@ -97,6 +102,7 @@ class Refusal(NamedTuple):
     branched: bool = False
     message: str = ""
     expected: Schema | None = None
+    beyond: Mapping[str, str] | None = None
 
 
 class Refused(Exception):
@@ -138,10 +144,35 @@ def refusals(error: Exception, data: Any, *, unless: bool = False) -> Sequence[R
             found.append(Refusal((*path, location[-1]), kind, ABSENT, structural, branched))
             continue
         path, branched = _place(location, data, one["input"])
+        if kind == "range" and one["input"].__class__ not in _NUMBERS and _is_number(one):
+            kind, structural = "custom", False  # what is out of bounds, a validator of the tool's own made of the value
         message = _words(one) if kind == "custom" else ""
         unsaid = _of_decimal(one) or (None if branched else _UNSAID.get(name))
-        found.append(Refusal(path, kind, one["input"], structural, branched, message, unsaid))
+        sent = one["input"] if one["input"].__class__ in _JSON else _value_at(path, data)
+        beyond = None if unsaid else _beyond(one)
+        structural = structural and not (unsaid or beyond)
+        found.append(Refusal(path, kind, sent, structural, branched, message, unsaid, beyond))
     return found
+
+
+def _value_at(path: Path, data: Any) -> Any:
+    """What was sent, where a validator only tells what it had made of it."""
+    for part in path:
+        data = data[part]
+    return data
+
+
+def _is_number(one: Any) -> bool:
+    """Whether a bound is one for numbers, and not for a `Decimal`."""
+    limits: dict[str, Any] = one.get("ctx") or {}
+    return any(isinstance(v, int | float) for k, v in limits.items() if k in _BOUNDS)
+
+
+def _beyond(one: Any) -> Mapping[str, str] | None:
+    """A bound of what is no number. pydantic tells it as a text."""
+    limits: dict[str, Any] = one.get("ctx") or {}
+    found = {_BOUNDS[k]: v if isinstance(v, str) else str(v) for k, v in limits.items() if k in _BOUNDS}
+    return found if found and (isinstance(one["input"], str) or one["input"].__class__ not in _JSON) else None
 
 
 def _of_decimal(one: Any) -> Schema | None:
@@ -158,8 +189,8 @@ def _of_decimal(one: Any) -> Schema | None:
         case "decimal_whole_digits":
             return {**_DECIMAL, "maxWholeDigits": limits["whole_digits"]}
         case "greater_than" | "greater_than_equal" | "less_than" | "less_than_equal" if spelled:
-            bounds = {_BOUNDS[k]: float(v) for k, v in limits.items() if k in _BOUNDS}
-            return {**_DECIMAL, **bounds}
+            bounds = {_BOUNDS[k]: float(v) for k, v in limits.items() if k in _BOUNDS and isinstance(v, Decimal)}
+            return {**_DECIMAL, **bounds} if bounds else None
         case _:
             return None
 
@@ -227,7 +258,7 @@ def combined(found: Findings, refused: Sequence[Refusal], data: Any, shapes: Sha
     # A branch that was not meant complains of its structure, the one that was meant of the content.
     content = [r for r in refused if not r.structural and not (sure and r.branched)]
     chosen = content if sure or content else refused
-    for one in chosen:
+    for one in sorted(chosen, key=lambda r: r.beyond is None):  # a bound says most
         if len(told) >= MAX_PROBLEMS:
             break
         if not any(_overlap(one.path, p) for p in seen):
@@ -247,6 +278,8 @@ def _problem(refusal: Refusal, data: Any, shapes: Shapes) -> Problem:
     node = refusal.expected
     if node is None:
         node = _keys(shapes, refusal.path, data) if refusal.kind == "key" else node_at(shapes, refusal.path, data)
+    if refusal.beyond is not None:
+        node = {"allOf": [node], "beyond": refusal.beyond}
     return Problem(refusal.path, refusal.kind, refusal.sent, node, shapes.root, message=refusal.message)
 
 

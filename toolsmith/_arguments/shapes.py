@@ -233,6 +233,29 @@ def closed_set(part: Schema) -> Sequence[Any] | None:
     return list_of(part["enum"]) if "enum" in part else None
 
 
+def is_small(value: list[Any] | dict[str, Any], room: int) -> bool:
+    """Whether a value is short enough to be shown as it is, in about so many characters."""
+    most = room
+    waiting: list[Any] = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            members = cast("dict[str, Any]", item)
+            room -= 2 + sum(4 + len(k) for k in list(members)[:most]) + 4 * max(len(members) - most, 0)
+            waiting += list(members.values())[:most]
+        elif isinstance(item, list):
+            items = cast("list[Any]", item)
+            room -= 2 + 2 * len(items)
+            waiting += items[:most]
+        elif isinstance(item, str):
+            room -= 2 + len(item)
+        else:
+            room -= item.bit_length() // 3 + 1 if isinstance(item, int) else 5
+        if room < 0:
+            return False
+    return True
+
+
 @lru_cache(maxsize=512)
 def _compiled(pattern: str) -> SchemaValidator | re.Pattern[str] | None:
     try:

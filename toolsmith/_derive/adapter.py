@@ -12,7 +12,8 @@ from typing_extensions import TypedDict
 
 from toolsmith._dataclass import dataclass
 from toolsmith._derive.annotations import Scope, Unresolved
-from toolsmith._derive.neutral import Doubts, NeutralSchema
+from toolsmith._derive.judged import Doubts
+from toolsmith._derive.neutral import NeutralSchema
 
 Json = dict[str, Any]
 
@@ -21,17 +22,18 @@ class NothingButNull(TypeError):
     """A type of which JSON can carry null and nothing else."""
 
 
-class Unfit(TypeError):
-    """Metadata that cannot be held; the text says why and what to do, after "is annotated ...,"."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Built:
-    """A TypedDict's adapter, the schema of what it accepts, and where the two may part ways."""
+    """A TypedDict's adapter, the schema of what it accepts, and where the two may part ways.
+
+    Attributes:
+        told: by field what its description has to say beside the words of its author.
+    """
 
     adapter: TypeAdapter[Any]
     schema: Json
     doubts: Doubts
+    told: Mapping[str, str]
 
 
 def build(name: str, hints: Mapping[str, Any], scope: Scope | None = None) -> Built:
@@ -49,6 +51,12 @@ def build(name: str, hints: Mapping[str, Any], scope: Scope | None = None) -> Bu
     adapter, names = _adapter(name, hints, scope)
     generator = NeutralSchema()
     schema = generator.generate(adapter.core_schema)
+    if generator.bounds:
+        from toolsmith._derive.bounds import rebound
+
+        adapter.core_schema, adapter.validator = rebound(adapter.core_schema)
+        generator = NeutralSchema()
+        schema = generator.generate(adapter.core_schema)
     if generator.impossible:
         raise PydanticInvalidForJsonSchema(f"Cannot generate a JsonSchema for {generator.impossible}")
     for model in generator.models:
@@ -56,6 +64,8 @@ def build(name: str, hints: Mapping[str, Any], scope: Scope | None = None) -> Bu
         if not model.__pydantic_complete__:
             model.model_rebuild(raise_errors=False, _types_namespace=names)
     if len(schema["properties"]) != len(hints):
+        from toolsmith._derive.bounds import Unfit
+
         raise Unfit(
             "which SkipJsonSchema hides from the schema, so that no model could know of it. Leave SkipJsonSchema away "
             "to let the model send it; or let it be handed in: by RunContext[...] for what a run brings along, by "
@@ -66,7 +76,7 @@ def build(name: str, hints: Mapping[str, Any], scope: Scope | None = None) -> Bu
         for shown, hint in zip(schema["properties"].values(), hints.values(), strict=True)
     ):
         raise NothingButNull
-    return Built(adapter, schema, generator.doubts)
+    return Built(adapter, schema, generator.doubts, generator.told)
 
 
 def _adapter(name: str, hints: Mapping[str, Any], scope: Scope | None) -> tuple[TypeAdapter[Any], Json]:

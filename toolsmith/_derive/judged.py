@@ -8,12 +8,36 @@ from typing import TYPE_CHECKING, Any, cast, get_origin
 
 from pydantic_core import SchemaValidator, from_json
 
+from toolsmith._dataclass import dataclass
 from toolsmith._derive.layout import layout_of
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-    from toolsmith._derive.neutral import Doubts
+
+@dataclass(slots=True)
+class Doubts:
+    """Where pydantic's strict mode and the schema part ways.
+
+    Attributes:
+        always: the validator takes what the schema does not: judge each call by the schema too.
+        booleans: only `true` where 1 is meant, or the like: judge the calls in which a boolean occurs.
+        lax: a validator of the author's own runs before pydantic's; strict mode would then refuse text for dates and
+            arrays for sets. The schema is as strict, so let the schema be.
+        open: a model that takes extra keys lies within; forbidding them on all models would close it.
+        json: a string that holds JSON lies within (`Json[...]`); pydantic reads NaN and infinities in it.
+        lazy: an `Iterable` lies within, whose items pydantic would look at only while the function reads them.
+    """
+
+    always: bool = False
+    booleans: bool = False
+    lax: bool = False
+    open: bool = False
+    json: bool = False
+    lazy: bool = False
+
+    def __bool__(self) -> bool:
+        return self.always or self.booleans or self.lax or self.open or self.json or self.lazy
 
 
 class Plain:

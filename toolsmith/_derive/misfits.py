@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import PydanticSchemaGenerationError
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUndefinedAnnotation
 
-from toolsmith._derive.adapter import NothingButNull, Unfit, build
+from toolsmith._derive.adapter import NothingButNull, build
 from toolsmith._derive.annotations import Scope
+from toolsmith._derive.bounds import Unfit
 from toolsmith._derive.signature import EMPTY, read, shown
 from toolsmith._derive.standins import NoStandIn, stand_in
 
@@ -118,7 +119,7 @@ def _why(hint: Any, scope: Scope, *, whole: str = "", way_out: str = _WAY_OUT) -
     except PydanticInvalidForJsonSchema as error:
         return f"and no JSON can carry {_carried(_LINK.sub('', error.message))}. {way_out}"
     except Unfit as error:
-        return str(error)
+        return f"{str(error).removesuffix('.')}."
     except NothingButNull:
         return f"of which JSON can carry nothing but null. {way_out}"
     except Exception as error:  # noqa: BLE001 - types may run anybody's code

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from pydantic_core import PydanticSerializationError, core_schema
 
-from toolsmith._dataclass import dataclass
 from toolsmith._derive.definitions import PREFIX, gather
 from toolsmith._derive.enum_docs import member_docs
 from toolsmith._derive.exactly import Exactly
+from toolsmith._derive.judged import Doubts
 from toolsmith._derive.tags import require_tags
+from toolsmith._derive.words import TOLD, Words, sentences, tell, words_for
 
 Json = dict[str, Any]
 
@@ -31,33 +32,14 @@ _FLOAT_KEY = rf"^-?{_FLOAT}$"
 _COMPLEX = rf"^([+-]?{_FLOAT}|[+-]?({_FLOAT})?[jJ]|[+-]?{_FLOAT}[+-]({_FLOAT})?[jJ])$"
 
 
-@dataclass(slots=True)
-class Doubts:
-    """Where pydantic's strict mode and the schema part ways.
+class NeutralSchema(GenerateJsonSchema):
+    """Generates one neutral schema.
 
     Attributes:
-        always: the validator takes what the schema does not: judge each call by the schema too.
-        booleans: only `true` where 1 is meant, or the like: judge the calls in which a boolean occurs.
-        lax: a validator of the author's own runs before pydantic's; strict mode would then refuse text for dates and
-            arrays for sets. The schema is as strict, so let the schema be.
-        open: a model that takes extra keys lies within; forbidding them on all models would close it.
-        json: a string that holds JSON lies within (`Json[...]`); pydantic reads NaN and infinities in it.
-        lazy: an `Iterable` lies within, whose items pydantic would look at only while the function reads them.
+        doubts: what it could not settle.
+        bounds: there are some that pydantic holds by functions, and that are not yet where they apply.
+        told: for the properties of the whole what their descriptions have to say beside the words of their author.
     """
-
-    always: bool = False
-    booleans: bool = False
-    lax: bool = False
-    open: bool = False
-    json: bool = False
-    lazy: bool = False
-
-    def __bool__(self) -> bool:
-        return self.always or self.booleans or self.lax or self.open or self.json or self.lazy
-
-
-class NeutralSchema(GenerateJsonSchema):
-    """Generates one neutral schema; `doubts` says afterwards what it could not settle."""
 
     ignored_warning_kinds = {"skipped-choice", "non-serializable-default", "skipped-discriminator"}  # noqa: RUF012
 
@@ -68,6 +50,8 @@ class NeutralSchema(GenerateJsonSchema):
         self._exact = 0
         self.impossible = ""
         self._documented: dict[str, str] = {}
+        self.bounds = False
+        self.told: dict[str, str] = {}
         self._in_words = False
         self._tagged = False
 
@@ -103,7 +87,8 @@ class NeutralSchema(GenerateJsonSchema):
                     general = definition.get("description")
                     definition["description"] = f"{general}\n{said}" if general else said
         if self._in_words:
-            _tell_defaults(made)
+            self.told = {k: v.pop(TOLD) for k, v in made.get("properties", {}).items() if TOLD in v}
+            tell(made)
         if self._tagged:
             require_tags(made)
         return made
@@ -282,12 +267,57 @@ class NeutralSchema(GenerateJsonSchema):
         self.doubts.always = True
         return {"type": "string", "pattern": _COMPLEX}
 
+    def date_schema(self, schema: core_schema.DateSchema) -> Json:
+        return self._in_time(super().date_schema(schema), schema)
+
+    def datetime_schema(self, schema: core_schema.DatetimeSchema) -> Json:
+        return self._in_time(super().datetime_schema(schema), schema)
+
+    def time_schema(self, schema: core_schema.TimeSchema) -> Json:
+        return self._in_time(super().time_schema(schema), schema)
+
+    def timedelta_schema(self, schema: core_schema.TimedeltaSchema) -> Json:
+        return self._in_time(super().timedelta_schema(schema), schema)
+
+    def _in_time(self, made: Json, schema: Any) -> Json:
+        limits = {k: schema[k] for k in ("ge", "gt", "le", "lt") if k in schema}
+        return self._bounded(made, limits) if limits else made
+
+    def _bounded(self, made: Json, limits: Mapping[str, Any]) -> Json:
+        from toolsmith._derive.bounds import in_words, keywords
+
+        told = {**made, **keywords(limits, made.get("type"))}
+        if words := in_words(limits):
+            self._in_words = True
+            told[TOLD] = Words(sentences(told.get(TOLD, ""), words))
+        return told
+
     def json_schema(self, schema: core_schema.JsonSchema) -> Json:
         self.doubts.json = True
         return super().json_schema(schema)
 
     def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> Json:
         return self.handle_invalid_for_json_schema(schema, "a class")
+
+    def function_after_schema(self, schema: core_schema.AfterValidatorFunctionSchema) -> Json:
+        made = super().function_after_schema(schema)
+        module = getattr(
+            getattr(schema["function"]["function"], "func", schema["function"]["function"]), "__module__", ""
+        )
+        return self._around(made, schema) if module == "pydantic._internal._validators" else made
+
+    def chain_schema(self, schema: core_schema.ChainSchema) -> Json:
+        made = super().chain_schema(schema)
+        return self._around(made, schema) if schema["steps"][-1]["type"] == "function-wrap" else made
+
+    def _around(self, made: Json, schema: Any) -> Json:
+        from toolsmith._derive.bounds import PLACED, bound_of
+
+        bound = bound_of(schema)
+        if bound is None:
+            return made
+        self.bounds |= PLACED not in schema.get("metadata", ())
+        return self._bounded(made, bound.limits)
 
     # ---- validators of somebody's own
 
@@ -316,7 +346,7 @@ class NeutralSchema(GenerateJsonSchema):
             return dft
         if words := words_for(dft):
             self._in_words = True
-            return _Words(words)
+            return Words(words)
         encoded = super().encode_default(dft)
         if not is_finite(encoded):
             raise PydanticSerializationError("not JSON")
@@ -324,41 +354,6 @@ class NeutralSchema(GenerateJsonSchema):
 
 
 _methods: dict[Any, str] = {}
-
-
-class _Words(str):
-    """Stands where a default would, until descriptions are complete: pydantic adds a field's own last of all."""
-
-    __slots__ = ()
-
-
-def _tell_defaults(node: Any) -> None:
-    """Move defaults that are words to where words belong."""
-    if isinstance(node, dict):
-        schema = cast("Json", node)
-        if isinstance(words := schema.get("default"), _Words):
-            del schema["default"]
-            schema["description"] = sentences(schema.get("description", ""), str(words))
-        for value in schema.values():
-            _tell_defaults(value)
-    elif isinstance(node, list):
-        for item in cast("list[Any]", node):
-            _tell_defaults(item)
-
-
-def words_for(default: Any) -> str:
-    """A default that is no JSON, in words; "" where there is nothing to say."""
-    if isinstance(default, float) and not math.isfinite(default):
-        word = "not a number" if math.isnan(default) else "infinity" if default > 0 else "minus infinity"
-        return f"Default: {word}."
-    return ""
-
-
-def sentences(first: str, second: str) -> str:
-    """Two remarks in a row."""
-    if not first:
-        return second
-    return f"{first}{'' if first[-1] in '.!?:' else '.'} {second}"
 
 
 def is_finite(value: Any) -> bool:

@@ -25,9 +25,10 @@ from toolsmith._derive.inlining import inline
 from toolsmith._derive.judged import Judged, Plain
 from toolsmith._derive.lexical import names_at_hand
 from toolsmith._derive.misfits import misfits
-from toolsmith._derive.neutral import is_finite, sentences, words_for
+from toolsmith._derive.neutral import is_finite
 from toolsmith._derive.signature import EMPTY, UNPACK, VAR_KEYWORD, VAR_POSITIONAL, Parameter, Reading
 from toolsmith._derive.standins import NoStandIn, stand_in
+from toolsmith._derive.words import sentences, words_for
 from toolsmith.errors import DefinitionError, DefinitionWarning
 
 Json = dict[str, Any]
@@ -85,7 +86,7 @@ def derive(
         # The whole failed, or must not be: find out which parameters are to blame, all of them.
         raise DefinitionError(found + misfits(reading, hints, scope, known=bool(found)))
     adapter, schema, doubts = built.adapter, built.schema, built.doubts
-    _tell(schema, parameters, _docs(doc.params, reading), adapter)
+    _tell(built, parameters, _docs(doc.params, reading))
     contexts = [p.name for p in reading.parameters if p.is_context]
     validator = Judged(cast("Any", adapter.validator), schema, doubts) if doubts else Plain(adapter)
     return Signature(
@@ -193,15 +194,17 @@ def _attempt(reading: Reading, hints: Mapping[str, Any], scope: Scope) -> Built 
 # ---- what the model is told beside the types
 
 
-def _tell(schema: Json, parameters: Sequence[Parameter], docs: Mapping[str, str], adapter: TypeAdapter[Any]) -> None:
+def _tell(built: Built, parameters: Sequence[Parameter], docs: Mapping[str, str]) -> None:
     """Add descriptions and defaults to the properties, which stand in the order of the parameters."""
-    properties: Json = schema["properties"]
+    properties: Json = built.schema["properties"]
     for key, parameter in zip(properties, parameters, strict=True):
         shown: Json = properties[key]
         words = shown.pop("description", "") or _annotated_text(parameter.annotation) or docs.get(parameter.name, "")
+        if key in built.told:
+            words = sentences(words, built.told[key])
         default = parameter.default
         if default is not EMPTY and not isinstance(default, FieldInfo) and "default" not in shown:
-            words = _tell_default(shown, parameter, words, adapter)
+            words = _tell_default(shown, parameter, words, built.adapter)
         if words:
             # First what it is, then what it means; bounds and the default come after.
             properties[key] = _described(shown, words)

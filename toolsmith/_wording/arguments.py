@@ -13,8 +13,8 @@ from typing import Any, Final, cast
 from toolsmith._arguments.jsontext import Exact
 from toolsmith._arguments.problems import ABSENT, Broken, Path, Problem, Repair, Schema
 from toolsmith._arguments.repair import spelled
-from toolsmith._arguments.shapes import ALL_TYPES, Shapes, closed_set, dict_of, json_type, list_of, number_of
-from toolsmith._wording.numbers import decimal, number, one_decimal
+from toolsmith._arguments.shapes import ALL_TYPES, Shapes, closed_set, dict_of, is_small, json_type, list_of, number_of
+from toolsmith._wording.numbers import beyond, decimal, number, one_decimal
 
 MAX_TEXT: Final = 2_000
 """Characters of a text about arguments."""
@@ -81,7 +81,7 @@ class Wording:
             case str() if len(value) > _ECHO:
                 head = json.dumps(value[: _ECHO - 20], ensure_ascii=False)[:_ECHO]
                 return f"{head}... (a string of {len(value):,} characters)"
-            case list() | dict() if not _small(cast("Any", value)):
+            case list() | dict() if not is_small(cast("Any", value), _ECHO):
                 return self._described(cast("list[Any] | dict[str, Any]", value))
             case Exact():
                 return shortened(value.text, _ECHO)
@@ -124,7 +124,7 @@ class Wording:
             return self.one_of(values, orelse_null="null" in types and None not in values)
         branches = list_of(facts.get("anyOf")) or list_of(facts.get("oneOf"))
         if branches and depth < _DEEP:
-            return self._either(shapes, branches, depth)
+            return self._either(shapes, branches, depth) + beyond(facts)
         if types == ALL_TYPES:
             return _ANYTHING
         each: list[str] = []
@@ -177,7 +177,7 @@ class Wording:
         pattern = facts.get("pattern")
         if isinstance(pattern, str):
             words += f" that matches the regular expression {shortened(pattern, 120)}"
-        return words
+        return words + beyond(facts)
 
     def _extent(self, least: object, most: object, noun: str) -> str:
         low, high = number_of(least), number_of(most)
@@ -214,10 +214,13 @@ class Wording:
     def _object(self, shapes: Shapes, facts: Mapping[str, Any], depth: int) -> str:
         named = dict_of(facts.get("properties"))
         if not named:
+            size = self._extent(facts.get("minProperties"), facts.get("maxProperties"), "member")
+            words = f"an object of {size}" if size else "an object"
             members: Any = facts.get("additionalProperties")
             if isinstance(members, Mapping) and members and depth < _DEEP:
-                return f"an object whose values are each {self.expected(shapes, cast('Schema', members), depth + 1)}"
-            return "an empty object" if members is False else "an object"
+                value = self.expected(shapes, cast("Schema", members), depth + 1)
+                return f"{words}{', ' if size else ' '}whose values are each {value}"
+            return "an empty object" if members is False else words
         required = [n for n in list_of(facts.get("required")) if n in named]
         if depth < _DEEP and len(required) == len(named) <= 6 and all(map(_NUMBERED.fullmatch, named)):
             # What a strict mode makes of a tuple: the names alone say nothing.
@@ -355,29 +358,6 @@ def _is_node(value: object) -> bool:
 
 def _is_odd(form: object) -> bool:
     return isinstance(form, str) and form not in ("binary", "password", "string")
-
-
-def _small(value: list[Any] | dict[str, Any]) -> bool:
-    """Whether a value is short enough to be shown as it is."""
-    room = _ECHO
-    waiting: list[Any] = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, dict):
-            members = cast("dict[str, Any]", item)
-            room -= 2 + sum(4 + len(k) for k in list(members)[:_ECHO]) + 4 * max(len(members) - _ECHO, 0)
-            waiting += list(members.values())[:_ECHO]
-        elif isinstance(item, list):
-            items = cast("list[Any]", item)
-            room -= 2 + 2 * len(items)
-            waiting += items[:_ECHO]
-        elif isinstance(item, str):
-            room -= 2 + len(item)
-        else:
-            room -= item.bit_length() // 3 + 1 if isinstance(item, int) else 5
-        if room < 0:
-            return False
-    return True
 
 
 def _facts(shapes: Shapes, node: Schema) -> Mapping[str, Any]:

@@ -1,11 +1,11 @@
-"""Words for numbers: their bounds, and `Decimal`s, which are sent as a number or as the string that spells one."""
+"""Words for numbers and dates: bounds, and `Decimal`s, sent as a number or as the string that spells one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from toolsmith._arguments.shapes import dict_of, number_of
+from toolsmith._arguments.shapes import dict_of, list_of, number_of
 
 _NOUN: Final = "a decimal number"
 _EXAMPLE: Final = 12.5
@@ -80,6 +80,34 @@ def one_decimal(branches: Sequence[Any]) -> Sequence[Any]:
         for branch, kind in zip(branches, kinds, strict=True)
         if kind != ("string", "decimal")
     ]
+
+
+_MOMENTS: Final = {"date", "date-time", "time", "full-time"}
+_AS_MOMENTS: Final = {
+    "minimum": "not before",
+    "exclusiveMinimum": "after",
+    "maximum": "not after",
+    "exclusiveMaximum": "before",
+}
+_AS_AMOUNTS: Final = {
+    "minimum": "at least",
+    "exclusiveMinimum": "more than",
+    "maximum": "at most",
+    "exclusiveMaximum": "less than",
+}
+
+
+def beyond(facts: Mapping[str, Any]) -> str:
+    """The bounds of a date, or of another text, that no schema can say: ", not before 2024-01-01"."""
+    limits = dict_of(facts.get("beyond"))
+    if not limits:
+        return ""
+    branches = [facts, *map(dict_of, list_of(facts.get("anyOf")))]
+    formats = {b["format"] for b in branches if "format" in b}
+    words = _AS_AMOUNTS if formats.isdisjoint(_MOMENTS) and formats else _AS_MOMENTS
+    if not formats and len(branches) == 1:
+        return "".join(f', {words[name]} "{limit}" in alphabetical order' for name, limit in limits.items())
+    return "".join(f", {words[name]} {limit}" for name, limit in limits.items())
 
 
 def bound(value: object) -> int | float | None:
