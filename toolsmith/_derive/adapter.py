@@ -14,6 +14,7 @@ from toolsmith._dataclass import dataclass
 from toolsmith._derive.annotations import Scope, Unresolved
 from toolsmith._derive.judged import Doubts
 from toolsmith._derive.neutral import NeutralSchema
+from toolsmith._derive.words import Unfit
 
 Json = dict[str, Any]
 
@@ -64,8 +65,6 @@ def build(name: str, hints: Mapping[str, Any], scope: Scope | None = None) -> Bu
         if not model.__pydantic_complete__:
             model.model_rebuild(raise_errors=False, _types_namespace=names)
     if len(schema["properties"]) != len(hints):
-        from toolsmith._derive.bounds import Unfit
-
         raise Unfit(
             "which SkipJsonSchema hides from the schema, so that no model could know of it. Leave SkipJsonSchema away "
             "to let the model send it; or let it be handed in: by RunContext[...] for what a run brings along, by "

@@ -18,6 +18,8 @@ from uuid import UUID
 
 from pydantic_core import PydanticKnownError, SchemaValidator, to_jsonable_python
 
+from toolsmith._derive.words import Unfit
+
 Core = dict[str, Any]
 """A schema of pydantic's core."""
 
@@ -41,10 +43,6 @@ _INNER: Final = (
     *("schema", "items_schema", "keys_schema", "values_schema", "extras_schema", "json_schema", "python_schema"),
     *("lax_schema", "strict_schema", "steps", "choices", "fields", "definitions"),
 )
-
-
-class Unfit(TypeError):
-    """Metadata that cannot be held; the text says why and what to do, after "is annotated ...,"."""
 
 
 class Bound(NamedTuple):

@@ -14,9 +14,9 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUndefinedAnnot
 
 from toolsmith._derive.adapter import NothingButNull, build
 from toolsmith._derive.annotations import Scope
-from toolsmith._derive.bounds import Unfit
 from toolsmith._derive.signature import EMPTY, read, shown
 from toolsmith._derive.standins import NoStandIn, stand_in
+from toolsmith._derive.words import Unfit
 
 if TYPE_CHECKING:
     from toolsmith._derive.places import Place

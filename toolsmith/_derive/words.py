@@ -1,4 +1,4 @@
-"""Words for what JSON Schema has no keyword for; they become part of descriptions."""
+"""Words for what JSON Schema has no keyword for: they become part of descriptions, or tell why there is no tool."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import math
 from typing import Any, Final, cast
 
 Json = dict[str, Any]
+
+
+class Unfit(TypeError):
+    """Metadata that cannot be held; the text says why and what to do, after "is annotated ...,"."""
 
 
 class Words(str):
