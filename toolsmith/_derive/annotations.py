@@ -19,7 +19,9 @@ from types import FrameType, SimpleNamespace
 from typing import Annotated, Any, ForwardRef, Literal, cast, get_args, get_origin
 
 from toolsmith._dataclass import dataclass
-from toolsmith._derive.lexical import ABSENT, AtHand, Bound, binds, global_meaning, names_in
+from toolsmith._derive.bindings import ABSENT, LOCALS
+from toolsmith._derive.classbody import class_body
+from toolsmith._derive.lexical import AtHand, Bound, Run, global_meaning, innermost_of, names_in
 from toolsmith._derive.trees import parsed
 
 _MOST_NAMES = 64
@@ -68,32 +70,33 @@ class Scope:
     def __init__(self, function: Callable[..., Any], call: Any = None) -> None:
         self.globals: dict[str, Any] = getattr(function, "__globals__", {})
         self._running = _decorating(self.globals)
-        self.locals: dict[str, Any] = {}
-        self._classes = _owners(function, call)
         self._place: str = getattr(function, "__qualname__", "")
-        for frame in reversed(self._running):
-            self.locals.update(_enclosing(function, frame))
-        for owner in reversed(self._classes):
-            self.locals.update((name, held) for name, held in vars(owner).items() if _defined_in(owner, name, held))
-        self.locals.update((p.__name__, p) for p in getattr(function, "__type_params__", ()))
+        self._parameters = {p.__name__: p for p in getattr(function, "__type_params__", ())}
         cells = _cells(function)
+        runs = tuple(Run(f) for f in self._running if f.f_code.co_name != "<module>")
+        self._classes = _owners(function, call, runs)
+        owner = self._classes[0] if self._classes else None
+        self._body = class_body(function, owner, runs) if "." in self._place else None
+        self._made: Any = owner or function
+        self.locals: dict[str, Any] = {}
+        whose = owner.__qualname__ if owner is not None else self._place
+        for run in reversed(runs) if LOCALS in whose else ():
+            if whose.startswith(f"{run.place}{LOCALS}") and run.made(self._made, whose):
+                self.locals.update(run.names)
         self.locals.update(cells)
-        if self._classes:
-            self.locals.setdefault(self._classes[0].__name__, self._classes[0])
-        around = self._around() if "<locals>" in self._place else {}
-        self.at_hand = AtHand(
-            place=self._place,
-            globals=self.globals,
-            scopes={name: frame.f_locals for name, frame in around.items()},
-            binds={name: binds(frame) for name, frame in around.items()},
-            cells=cells,
-            names=self.locals,
-        )
+        self.locals.update(self._parameters)
+        self.at_hand = AtHand(self._made, self._place, self.globals, runs, cells, self._names_of_classes(), self._look)
 
-    def _around(self) -> dict[str, FrameType]:
-        """The running functions that this one is defined in, by their qualified names; of two runs the innermost."""
-        found = ((frame.f_code.co_qualname, frame) for frame in reversed(self._running))
-        return {name: frame for name, frame in found if self._place.startswith(f"{name}.<locals>.")}
+    def _names_of_classes(self) -> dict[str, Any]:
+        """What is named where the tool is made, the classes of the classes around it too."""
+        found: dict[str, Any] = {}
+        for owner in reversed(self._classes):
+            found.update((name, held) for name, held in vars(owner).items() if _defined_in(owner, name, held))
+        if self._body is not None:
+            found.update((name, held) for name, held in self._body.names.items() if isinstance(held, type))
+        if self._classes:
+            found.setdefault(self._classes[0].__name__, self._classes[0])
+        return {**found, **self.locals}
 
     def resolve(self, annotation: Any) -> Any:
         """The type that an annotation stands for.
@@ -102,8 +105,8 @@ class Scope:
             Unresolved: a name cannot be found.
             Exception: whatever else evaluating the annotation raises.
         """
-        if "<locals>" in self._place:
-            self._refuse_global(annotation)
+        if "." in self._place:
+            self._settle(annotation)
         for _ in range(_MOST_NAMES):
             try:
                 return evaluate(annotation, self.globals, self.locals)
@@ -112,15 +115,40 @@ class Scope:
                 self.locals[missing] = self.find(missing)
         raise Unresolved(str(annotation))
 
-    def _refuse_global(self, annotation: Any) -> None:
-        """Do not take a global thing for one of the same name that belongs to the function around the tool's."""
-        module = self.globals.get("__name__")
-        for name in names_in([annotation]) - self.locals.keys():
-            meant = (
-                ABSENT if global_meaning(name, module) is ABSENT else self.at_hand.meaning(name, self._place, module)
-            )
+    def _settle(self, annotation: Any) -> None:
+        """Give what the scopes around mean by a name; never a global thing for one of the same name that is theirs."""
+        for name in names_in([annotation]) - self._parameters.keys():
+            outer = self.at_hand.meaning(name, self._made, self._place, self.globals)
+            everywhere = global_meaning(name, self.globals)
+            meant = ABSENT
+            if self._body is not None:
+                meant = self._body.meaning(name, everywhere if outer is ABSENT else outer)
+            meant = outer if meant is ABSENT else meant
             if isinstance(meant, Bound):
-                raise Unresolved(name, later=meant.running, owner=meant.function)
+                meant = self._reached(name, meant, everywhere)
+            if meant is not ABSENT:
+                self.locals[name] = meant
+
+    def _reached(self, name: str, bound: Bound, everywhere: Any) -> Any:
+        """A class that is by its own name what a scope out of reach means; `ABSENT` where nothing could be mixed up.
+
+        Raises:
+            Unresolved: something else has that name here.
+        """
+        other = everywhere
+        if self._classes and self._classes[0].__name__ == name:
+            other = self._classes[0]
+        elif other is ABSENT:
+            other = self._look(name)
+        if other is ABSENT or self.at_hand.is_likely(other, name, bound):
+            return other
+        raise Unresolved(name, later=bound.running, owner=bound.owner)
+
+    def _look(self, name: str) -> Any:
+        try:
+            return self.find(name)
+        except Unresolved:
+            return ABSENT
 
     def find(self, name: str) -> Any:
         """What a name stands for that is not a global one.
@@ -128,8 +156,9 @@ class Scope:
         Raises:
             Unresolved: it cannot be found.
         """
-        if name in self.locals:
-            return self.locals[name]
+        near = self.at_hand.names
+        if name in self.locals or name in near:
+            return self.locals[name] if name in self.locals else near[name]
         for frame in self._running:
             if name in frame.f_locals:
                 return frame.f_locals[name]
@@ -252,18 +281,6 @@ def _decorating(globalns: dict[str, Any]) -> list[FrameType]:
     return found
 
 
-def _enclosing(function: Callable[..., Any], frame: FrameType) -> dict[str, Any]:
-    """The names of a running frame, if it is a scope that the function is defined in; of a class, its classes."""
-    place = getattr(function, "__qualname__", "")
-    scope = frame.f_code.co_qualname
-    if place.startswith(f"{scope}.<locals>."):
-        return dict(frame.f_locals)
-    if place.rpartition(".")[0] == scope:
-        # A method may be named like a type, `list` say, and its neighbours still mean the type.
-        return {name: held for name, held in frame.f_locals.items() if isinstance(held, type)}
-    return {}
-
-
 def _cells(function: Callable[..., Any]) -> dict[str, Any]:
     """What a function has kept of the scopes around it."""
     code = getattr(function, "__code__", None)
@@ -278,8 +295,11 @@ def _cells(function: Callable[..., Any]) -> dict[str, Any]:
     return found
 
 
-def _owners(function: Callable[..., Any], call: Any) -> tuple[type, ...]:
+def _owners(function: Callable[..., Any], call: Any, runs: tuple[Run, ...]) -> tuple[type, ...]:
     """The class that a method is defined in and those that this one inherits from, where they can be found."""
+    place = getattr(function, "__qualname__", "").rpartition(".")[0]
+    if not place or place.endswith(LOCALS[:-1]):
+        return ()
     while isinstance(call, partial):
         call = cast("Any", call).func
     if inspect.ismethod(call):
@@ -287,11 +307,11 @@ def _owners(function: Callable[..., Any], call: Any) -> tuple[type, ...]:
     else:
         bound = None if inspect.isroutine(call) or hasattr(call, "__wrapped__") else call
     cls = bound if isinstance(bound, type) else type(bound)
-    head = getattr(function, "__qualname__", "").rpartition(".")[0]
-    for position, one in enumerate(cls.__mro__):
-        if head and one.__qualname__ == head:
-            return cls.__mro__[position:-1]
-    owner = _owner(function)
+    named = [one for one in cls.__mro__ if one.__qualname__ == place]
+    # A subclass in another module may have the same name.
+    sure = [one for one in named if innermost_of(vars(one).get(function.__name__)) is function]
+    same = [one for one in named if one.__module__ == function.__module__]
+    owner = next(iter([*sure, *same, *named]), None) or _owner(function, place, runs)
     return () if owner is None else owner.__mro__[:-1]
 
 
@@ -299,13 +319,14 @@ def _defined_in(owner: type, name: str, held: object) -> bool:
     return isinstance(held, type) and held.__qualname__ == f"{owner.__qualname__}.{name}"
 
 
-def _owner(function: Callable[..., Any]) -> type | None:
-    """The class that a method is defined in, where it is already made and can be named from the module."""
-    head, _, _ = getattr(function, "__qualname__", "").rpartition(".")
-    if not head or head.endswith("<locals>"):
-        return None
-    first, *rest = head.split(".")
-    found: object = getattr(function, "__globals__", {}).get(first)
-    for part in rest:
-        found = getattr(found, part, None)
-    return found if isinstance(found, type) else None
+def _owner(function: Callable[..., Any], place: str, runs: tuple[Run, ...]) -> type | None:
+    """The class that a method is defined in, where it is already made and can be named from what is at hand."""
+    scope, inside, path = place.rpartition(LOCALS)
+    first, *rest = path.split(".")
+    for names in [r.names for r in runs if r.place == scope] if inside else [getattr(function, "__globals__", {})]:
+        found: object = names.get(first)
+        for part in rest:
+            found = getattr(found, part, None)
+        if isinstance(found, type) and not (inside and vars(found).get(function.__name__) is None):
+            return found
+    return None

@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import sys
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Any, cast, get_args, get_origin
 
 import pydantic
@@ -14,8 +14,9 @@ import typing_extensions
 from pydantic.dataclasses import is_pydantic_dataclass
 
 from toolsmith._dataclass import dataclass
-from toolsmith._derive.lexical import Bound, at_hand, local_meanings
-from toolsmith._derive.shading import is_shaded
+from toolsmith._derive.bindings import ABSENT
+from toolsmith._derive.lexical import Bound, at_hand, meanings
+from toolsmith._derive.shading import is_shaded, layers
 
 _QUALIFIERS = (
     typing.Required,
@@ -71,12 +72,15 @@ def fields_of(cls: Any) -> Fields | None:
             # Before Python 3.12 typing's own does not keep what pydantic needs to know.
             foreign = sys.version_info < (3, 12) and type(cls).__module__ == "typing"
             return Fields(tuple(typed_dict_fields(cls)), dict, foreign or is_shaded(cls))
-        if "__dataclass_fields__" in cls.__dict__ and not is_pydantic_dataclass(cls):
-            # pydantic describes a field that is not in `__init__`, and then refuses it.
-            foreign = not all(f.init for f in dataclasses.fields(cls))
-            return Fields(tuple(_of_dataclass(cls)), cls, foreign or is_shaded(cls))
-        if "_field_defaults" in cls.__dict__:
-            return Fields(tuple(_of_named_tuple(cls)), cls, is_shaded(cls))
+        if hasattr(cls, "__dataclass_fields__") and not is_pydantic_dataclass(cls):
+            shaded = is_shaded(cls)
+            if shaded or "__dataclass_fields__" in cls.__dict__:
+                # pydantic describes a field that is not in `__init__`, and then refuses it.
+                foreign = not all(f.init for f in dataclasses.fields(cls))
+                return Fields(tuple(_of_dataclass(cls)), cls, foreign or shaded)
+        if hasattr(cls, "_field_defaults"):
+            shaded = is_shaded(cls)
+            return Fields(tuple(_of_named_tuple(cls)), cls, shaded) if shaded or "_fields" in cls.__dict__ else None
     except (NameError, TypeError, KeyError, ValueError):
         return None
     return None
@@ -84,13 +88,23 @@ def fields_of(cls: Any) -> Fields | None:
 
 def _hints(cls: Any) -> dict[str, Any]:
     """The annotations of a class, by field. Names that are nowhere else are those of the place of the tool."""
-    members = cast("Mapping[str, Any]", vars(cls))
-    own = {name: held for name, held in members.items() if isinstance(held, type)} | {cls.__name__: cls}
-    own = {name: meant for name, meant in local_meanings(cls).items() if not isinstance(meant, Bound)} | own
-    try:
-        return typing_extensions.get_type_hints(cls, localns=own, include_extras=True)
-    except NameError:
-        return typing_extensions.get_type_hints(cls, localns={**at_hand().names, **own}, include_extras=True)
+    hints: dict[str, Any] = {}
+    for base, own in layers(cls):
+        names = {name: meant for name, meant in meanings(base, own.values()).items() if not isinstance(meant, Bound)}
+        names |= {name: held for name, held in vars(base).items() if isinstance(held, type)} | {base.__name__: base}
+        hints |= _evaluated(type(base.__name__, (), {"__annotations__": own, "__module__": base.__module__}), names)
+    return hints
+
+
+def _evaluated(holder: Any, names: dict[str, Any]) -> dict[str, Any]:
+    """The annotations of one class, of which `names` are not global."""
+    while True:
+        try:
+            return typing_extensions.get_type_hints(holder, localns=names, include_extras=True)
+        except NameError as error:
+            if error.name is None or error.name in names or (found := at_hand().find(error.name)) is ABSENT:
+                raise
+            names[error.name] = found
 
 
 def typed_dict_fields(cls: Any) -> list[Field]:

@@ -1,7 +1,10 @@
-"""What a name in the fields of a class means: for a class made inside of a function, first what that function defines.
+"""What a name in an annotation means by Python's scopes, at the place where the annotation stands.
 
 Postponed annotations are only text by the time a tool is made, and pydantic, like `typing.get_type_hints`, looks for
-their names in the module. Where the function that made the class has a name of its own, that is a different thing.
+their names in the module. Where a function around them has a name of its own, or a class has a type parameter, that is
+a different thing. The values are taken from where they can be seen to be the right ones: the functions that are running
+where the tool is made, what the tool's function has kept, what is imported. Of the rest it is only known that they are
+none of the module's.
 """
 
 from __future__ import annotations
@@ -9,30 +12,133 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import field
 from functools import lru_cache
-from pathlib import Path
-from types import FrameType
-from typing import Any, ForwardRef, Literal, cast, get_args, get_origin
+from types import CodeType, FrameType
+from typing import Annotated, Any, ForwardRef, Literal, get_args, get_origin
 
 import typing_extensions
 
 from toolsmith._dataclass import dataclass
-from toolsmith._derive.trees import parsed, parsed_expression
+from toolsmith._derive.bindings import ABSENT, LOCALS, bodies, imported_value
+from toolsmith._derive.trees import parsed_expression
 
-_INSIDE = ".<locals>."
-ABSENT: Any = object()
+_HAS_TYPE_PARAMETERS = sys.version_info >= (3, 12)
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A name that a function binds, whose value is not at hand: the function has not come to it, or has ended."""
+    """A name that a scope binds, whose value is not at hand: the function has not come to it, or has ended."""
 
-    function: str
-    running: bool
+    scope: str
+    running: bool = False
+    is_class: bool = False
+
+    @property
+    def owner(self) -> str:
+        """Whose name it is, to be told."""
+        return self.scope if self.is_class else f"{self.scope}()"
+
+
+class Run:
+    """A function, or the body of a class, that is running where the tool is made.
+
+    Attributes:
+        place: its qualified name.
+        line: where it is.
+    """
+
+    __slots__ = ("_frame", "_names", "code", "line", "place")
+
+    def __init__(self, frame: FrameType) -> None:
+        self._frame, self.code, self.line = frame, frame.f_code, frame.f_lineno
+        self.place = self.code.co_qualname
+        self._names: Mapping[str, Any] | None = None
+
+    @property
+    def names(self) -> Mapping[str, Any]:
+        """What it has bound so far."""
+        if self._names is None:
+            self._names = self._frame.f_locals
+        return self._names
+
+    @property
+    def bound(self) -> tuple[str, ...]:
+        """All names that are its own."""
+        return _bound_by(self.code)
+
+    def made(self, what: object, place: str) -> bool:
+        """Whether this run, and not an earlier one of the same function, has made a function or a class.
+
+        Args:
+            place: qualified name of `what`, which stands in this function.
+        """
+        first, *rest = place[len(self.place) + len(LOCALS) :].split(".")
+        if rest and rest[0] == LOCALS.strip("."):
+            return first in self.names  # made by a function in this one; by which run of that cannot be told
+        arguments = self.code.co_argcount + self.code.co_kwonlyargcount
+        one: object = self.names.get(first) if first not in self.code.co_varnames[:arguments] else None
+        for part in rest:
+            one = getattr(one, "__dict__", {}).get(part)
+        return innermost_of(one) is what or any(self.line in _lines(code) for code in _codes(self.code, first))
+
+    def defines(self, function: Any) -> bool:
+        """Whether it is just now defining a function, whose decorators are at work."""
+        return self.line in _lines(function.__code__)
+
+
+def innermost_of(thing: Any) -> Any:
+    """What is below a tool, a partial, a static or class method, or what `functools.wraps` has wrapped."""
+    for _ in range(64):
+        below = next((b for name in _BELOW if (b := getattr(thing, name, None)) is not None), None)
+        if below is None or isinstance(thing, type):
+            return thing
+        thing = below
+    return thing
+
+
+_BELOW = ("__wrapped__", "__func__", "func")
+
+
+def _bound_by(code: CodeType | None) -> tuple[str, ...]:
+    return () if code is None else (*code.co_varnames, *code.co_cellvars)
+
+
+def _code_at(scope: str, globalns: Mapping[str, Any]) -> CodeType | None:
+    """The code of a function, by its qualified name, where the module still has it."""
+    head, *inner = scope.split(LOCALS)
+    code = getattr(_reached(head, globalns), "__code__", None)
+    for name in ".".join(inner).split(".") if inner else ():
+        code = None if code is None else next(_codes(code, name), None)
+    return code
+
+
+def _reached(path: str, globalns: Mapping[str, Any]) -> Any:
+    """The function or class of a qualified name without functions around, if the module still has it; else None."""
+    first, *rest = path.split(".")
+    one: Any = globalns.get(first)
+    for part in rest:
+        one = getattr(one, "__dict__", {}).get(part)
+    one = innermost_of(one)
+    return one if getattr(one, "__qualname__", "") == path else None
+
+
+def _codes(code: CodeType, name: str) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            if constant.co_name == name:
+                yield constant
+            elif constant.co_name.startswith("<generic parameters of"):
+                yield from _codes(constant, name)
+
+
+@lru_cache(maxsize=256)
+def _lines(code: CodeType) -> range:
+    """The lines of a definition, its decorators among them."""
+    return range(code.co_firstlineno, max((line for *_, line in code.co_lines() if line), default=0) + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,46 +146,86 @@ class AtHand:
     """The names around the place where a tool is made.
 
     Attributes:
+        made: the tool's function, or the class that it is a method of.
         place: qualified name of the tool's function.
         globals: of its module.
-        scopes: what each of the running functions around it has bound so far, by their qualified names.
-        binds: what they bind at all.
-        cells: what the function itself has kept of them.
+        runs: the functions and classes of that module that are running, the innermost first.
+        cells: what the function itself has kept.
         names: all of these, the nearest first.
+        find: looks for a name that is not global; `ABSENT` for nothing.
     """
 
+    made: object = None
     place: str = ""
     globals: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    scopes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
-    binds: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    runs: tuple[Run, ...] = ()
     cells: Mapping[str, Any] = field(default_factory=dict[str, Any])
     names: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    find: Callable[[str], Any] = lambda _: ABSENT
 
-    def meaning(self, name: str, place: str, module: str | None) -> Any:
-        """What a name means within a function, or a class of a function.
+    def is_likely(self, value: Any, name: str, bound: Bound) -> bool:
+        """Whether a class is by its own name what a function that has ended meant."""
+        named = getattr(value, "__qualname__", "") == f"{bound.scope}{LOCALS}{name}"
+        return named and all(run.place != bound.scope for run in self.runs)
+
+    def meaning(self, name: str, made: Any, place: str, globalns: Mapping[str, Any]) -> Any:
+        """What a name means in the header of a function, or in the body of a class; the class's own names aside.
 
         Args:
-            place: qualified name of that function or class.
-            module: the name of its module.
+            made: that function or class; for a method its class, where it is at hand.
+            place: its qualified name.
+            globalns: of its module.
 
         Returns:
-            The value; `Bound` where a function binds it and the value is not at hand; `ABSENT` for a global name.
+            The value; `Bound` where a scope binds it and the value is not at hand; `ABSENT` for a global name.
         """
-        held = sys.modules.get(module or "")
-        ours = held is not None and vars(held) is self.globals
-        for function in functions_around(place):
-            running = self.scopes.get(function) if ours else None
-            if running is not None and name in running:
-                return running[name]
-            known = self.binds[function] if running is not None else _local_names(held).get(function, frozenset())
-            if name in known:
-                nearest = next(iter(functions_around(self.place)), "") == function
-                return (
-                    self.cells[name]
-                    if ours and nearest and name in self.cells
-                    else Bound(function, running is not None)
-                )
+        for scope, is_function in scopes_around(place):
+            found = self._in_function(name, scope, made, place, globalns) if is_function else ABSENT
+            if found is ABSENT and _HAS_TYPE_PARAMETERS:
+                found = self._type_parameter(name, scope, is_function, made, globalns)
+            if found is not ABSENT:
+                return found
         return ABSENT
+
+    def _in_function(self, name: str, scope: str, made: Any, place: str, globalns: Mapping[str, Any]) -> Any:
+        runs = [r for r in self.runs if r.place == scope] if globalns is self.globals else []
+        if runs and name not in runs[0].bound:
+            return ABSENT
+        whose = made.__qualname__ if isinstance(made, type) else place
+        run = next((r for r in runs if r.made(made, whose)), None)
+        if run is not None and name in run.names:
+            return run.names[name]
+        body = bodies(globalns).get(scope)
+        bindings = body.bound.get(name, []) if body is not None else []
+        if not runs and not bindings and (body is not None or name not in _bound_by(_code_at(scope, globalns))):
+            return ABSENT
+        ours = made is self.made or self.cells.get(getattr(made, "__name__", "")) is made
+        if ours and name in self.cells:
+            return self.cells[name]
+        value = imported_value(bindings, globalns.get("__package__")) if bindings else ABSENT
+        return Bound(scope, running=run is not None) if value is ABSENT else value
+
+    def _type_parameter(self, name: str, scope: str, is_function: bool, made: Any, globalns: Mapping[str, Any]) -> Any:
+        found = self._scope_itself(scope, made, globalns)
+        if found is None:
+            body = bodies(globalns).get(scope)
+            known = body is not None and name in body.parameters
+            return Bound(scope, is_class=not is_function) if known else ABSENT
+        return next((p for p in found if p.__name__ == name), ABSENT)
+
+    def _scope_itself(self, scope: str, made: Any, globalns: Mapping[str, Any]) -> Iterable[Any] | None:
+        """The type parameters of a function or a class around; None where it is not at hand."""
+        if isinstance(made, type) and made.__qualname__ == scope:
+            return getattr(made, "__type_params__", ())
+        ran = next((r for r in self.runs if r.place == scope), None) if globalns is self.globals else None
+        if ran is not None and "__type_params__" in ran.names and "__qualname__" in ran.names:
+            return ran.names["__type_params__"]  # the body of a class
+        if LOCALS in scope:
+            return None
+        one = _reached(scope, globalns)
+        if one is None or (ran is not None and getattr(one, "__code__", None) is not ran.code):
+            return None
+        return getattr(one, "__type_params__", ())
 
 
 _at_hand: ContextVar[AtHand] = ContextVar("_at_hand", default=AtHand())  # noqa: B039 - frozen
@@ -100,36 +246,39 @@ def at_hand() -> AtHand:
     return _at_hand.get()
 
 
-def functions_around(place: str) -> Iterator[str]:
-    """The qualified names of the functions around a class or a function, innermost first."""
-    while _INSIDE in place:
-        place = place.rpartition(_INSIDE)[0]
-        yield place
+def scopes_around(place: str) -> Iterator[tuple[str, bool]]:
+    """The qualified names of what a class or a function stands in, innermost first, and whether it is a function."""
+    while head := place.rpartition(".")[0]:
+        is_function = head.endswith(LOCALS[:-1])
+        place = head[: 1 - len(LOCALS)] if is_function else head
+        yield place, is_function
 
 
-def local_meanings(cls: Any) -> dict[str, Any]:
-    """What the names in the fields of a class mean that are not global, by name; a value may be `Bound`."""
-    near = _at_hand.get()
-    found: dict[str, Any] = {}
-    for base in cast("tuple[type[Any], ...]", cls.__mro__):
-        if _INSIDE not in base.__qualname__:
-            continue
-        for name in names_in(raw_annotations(base)):
-            meant = near.meaning(name, base.__qualname__, base.__module__)
-            if meant is not ABSENT and name not in vars(base) and name != base.__name__:
-                found.setdefault(name, meant)
-    return found
+def meanings(cls: type[Any], annotations: Iterable[Any]) -> dict[str, Any]:
+    """What the names in a class's own annotations mean that are not global, by name; a value may be `Bound`."""
+    if "." not in cls.__qualname__:
+        return {}
+    near, globalns = _at_hand.get(), module_names(cls)
+    own = {cls.__name__, *vars(cls), *(p.__name__ for p in getattr(cls, "__type_params__", ()))}
+    found = {
+        name: near.meaning(name, cls, cls.__qualname__, globalns) for name in names_in(annotations) if name not in own
+    }
+    return {name: meant for name, meant in found.items() if meant is not ABSENT}
 
 
-def raw_annotations(cls: type[Any]) -> list[Any]:
+def module_names(cls: type[Any]) -> Mapping[str, Any]:
+    """The names of a class's module."""
+    return vars(sys.modules.get(cls.__module__, builtins))
+
+
+def raw_annotations(cls: type[Any]) -> dict[str, Any]:
     """The annotations of a class's own fields as they stand there."""
-    return list(typing_extensions.get_annotations(cls, format=typing_extensions.Format.FORWARDREF).values())
+    return dict(typing_extensions.get_annotations(cls, format=typing_extensions.Format.FORWARDREF))
 
 
-def global_meaning(name: str, module: str | None) -> Any:
+def global_meaning(name: str, globalns: Mapping[str, Any]) -> Any:
     """What a name means in a module, `ABSENT` for nothing."""
-    held = vars(sys.modules.get(module or "", builtins))
-    return held.get(name, vars(builtins).get(name, ABSENT))
+    return globalns.get(name, vars(builtins).get(name, ABSENT))
 
 
 def names_in(annotations: Iterable[Any]) -> set[str]:
@@ -142,8 +291,8 @@ def names_in(annotations: Iterable[Any]) -> set[str]:
             one = one.__forward_arg__
         if isinstance(one, str):
             found |= _names_of(one)
-        elif get_origin(one) is not Literal:
-            left += get_args(one)
+        elif (origin := get_origin(one)) is not Literal:
+            left += get_args(one)[: 1 if origin is Annotated else None]
     return found
 
 
@@ -159,6 +308,12 @@ def _names_of(text: str) -> frozenset[str]:
         match left.pop():
             case ast.Subscript(value=ast.Name(id="Literal") | ast.Attribute(attr="Literal")):
                 continue
+            case ast.Subscript(
+                value=ast.Name(id="Annotated") | ast.Attribute(attr="Annotated"),
+                slice=ast.Tuple(elts=[kind, *metadata]),
+            ):
+                left.append(kind)
+                found.update(n.id for m in metadata for n in ast.walk(m) if isinstance(n, ast.Name))
             case ast.Name(id=name):
                 found.add(name)
             case ast.Constant(value=str(inner)) if inner != text:
@@ -166,47 +321,3 @@ def _names_of(text: str) -> frozenset[str]:
             case node:
                 left += ast.iter_child_nodes(node)
     return frozenset(found)
-
-
-def binds(frame: FrameType) -> frozenset[str]:
-    """The names that are a running function's own."""
-    code = frame.f_code
-    return frozenset((*code.co_varnames, *code.co_cellvars))
-
-
-def _local_names(module: Any) -> Mapping[str, frozenset[str]]:
-    path = getattr(module, "__file__", None)
-    return _bound_in(path) if isinstance(path, str) else {}
-
-
-@lru_cache(maxsize=64)
-def _bound_in(path: str) -> Mapping[str, frozenset[str]]:
-    """What each function of a source file binds, by qualified name; imports aside, which most often are global too."""
-    found: dict[str, set[str]] = {}
-    try:
-        _visit(parsed(Path(path).read_bytes()), "", set(), found)
-    except (OSError, SyntaxError, ValueError, RecursionError):
-        return {}
-    return {place: frozenset(names) for place, names in found.items()}
-
-
-def _visit(node: ast.AST, prefix: str, bound: set[str], found: dict[str, set[str]]) -> None:
-    """Gather what a scope binds into `bound`, and what the functions in it do into `found`."""
-    elsewhere: set[str] = set()
-    for child in ast.iter_child_nodes(node):
-        match child:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                bound.add(name)
-                _visit(child, f"{prefix}{name}{_INSIDE}", found.setdefault(f"{prefix}{name}", set()), found)
-            case ast.ClassDef(name=name):
-                bound.add(name)
-                _visit(child, f"{prefix}{name}.", set(), found)
-            case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-                pass  # a scope of its own
-            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
-                bound.add(name)
-            case ast.Global(names=names) | ast.Nonlocal(names=names):
-                elsewhere.update(names)
-            case _:
-                _visit(child, prefix, bound, found)
-    bound -= elsewhere

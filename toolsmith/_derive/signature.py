@@ -23,6 +23,7 @@ from toolsmith._derive.annotations import Scope, Unresolved
 from toolsmith._derive.classfields import typed_dict_fields
 from toolsmith._derive.lexical import names_at_hand
 from toolsmith._derive.places import Place
+from toolsmith._derive.shading import misread
 from toolsmith._run.context import RunContext
 
 EMPTY: Any = _Python.empty
@@ -327,6 +328,12 @@ def is_context(annotation: Any) -> bool:
 def _spread(reading: Reading, parameter: _Python, fields: Any) -> None:
     """`**kw: Unpack[SomeTypedDict]`: its keys are parameters like any other."""
     taken = {p.name for p in reading.parameters}
+    if why := misread(fields):
+        reading.problems.append(
+            f"{reading.place.of_parameter(parameter.name)}: parameter {parameter.name!r} of {reading.name!r} cannot be "
+            f"described: {why}."
+        )
+        return
     for field_ in typed_dict_fields(fields):
         if field_.name in taken:
             reading.problems.append(
@@ -356,11 +363,16 @@ def _unannotated(reading: Reading, parameter: _Python) -> str:
 def _unresolved(reading: Reading, parameter: _Python, missing: Unresolved) -> str:
     why = f": {missing.why}" if missing.why else ", neither in the module nor where the tool is made"
     what = f"parameter {parameter.name!r} of {reading.name!r} is annotated {shown(parameter.annotation)!r}"
+    if missing.owner and not missing.owner.endswith("()"):
+        return (
+            f"{reading.place.of_parameter(parameter.name)}: {what}, and may mean the {missing.name!r} of the class "
+            f"{missing.owner} or the one outside of it. Give one of the two another name."
+        )
     if missing.owner:
         return (
-            f"{reading.place.of_parameter(parameter.name)}: {what}, and means the {missing.name!r} of "
-            f"{missing.owner}(), which cannot be reached from where the tool is made; the module has another one. Make "
-            f"the tool within {missing.owner}(), after that {missing.name!r}; or give one of the two another name."
+            f"{reading.place.of_parameter(parameter.name)}: {what}, and means the {missing.name!r} of {missing.owner}, "
+            f"which cannot be reached from where the tool is made; there is another one that can. Make the tool within "
+            f"{missing.owner}, after that {missing.name!r}; or give one of the two another name."
         )
     return (
         f"{reading.place.of_parameter(parameter.name)}: {what}, but {missing.name!r} cannot be found{why}. Import or "

@@ -60,6 +60,9 @@ def stand_in(annotation: Any, open_: _Open = _NONE_OPEN, *, exact: bool = True) 
         return str
     if isinstance(annotation, _ALIASES):
         return _alias(annotation, open_, exact)
+    if isinstance(annotation, typing.NewType):
+        changed = stand_in(annotation.__supertype__, open_, exact=exact)
+        return annotation if changed is annotation.__supertype__ else changed
     if isinstance(annotation, typing.TypeVar):
         return _variable(annotation, open_, exact)
     if isinstance(annotation, type):
@@ -95,6 +98,8 @@ def _generic(annotation: Any, origin: Any, open_: _Open, exact: bool) -> Any:
     is_union = origin is Union or origin is types.UnionType
     if not is_union and (not isinstance(origin, type) or origin in _KEPT):
         return annotation
+    if not is_union and (why := misread(origin, rebuilt=False)):
+        raise NoStandIn(why)
     # Keys are always text in JSON; `neutral` sees to those that mean something else.
     keys = 1 if not is_union and issubclass(cast("type", origin), abc.Mapping) else 0
     if is_union and str in args and bytes in args:
@@ -137,7 +142,7 @@ def _class(cls: type[Any], open_: _Open, exact: bool) -> Any:
         return Annotated[bytes, AfterValidator(bytearray)]
     if cls in open_:
         return open_[cls]
-    if "<locals>" in cls.__qualname__ and (why := misread(cls)):
+    if why := misread(cls):
         raise NoStandIn(why)
     made = fields_of(cls)
     if made is None:
@@ -153,7 +158,7 @@ def _built(cls: type[Any], made: Fields, open_: _Open) -> Any:
 
     It is there before its fields have their types, so that they may hold more of it.
     """
-    if "_field_defaults" in cls.__dict__:
+    if hasattr(cls, "_field_defaults"):
         return _named_tuple(cls, made, open_)
     names = {f.key: f.name for f in made.fields}
     shape = cast("Any", TypedDict)(cls.__name__, {f.key: NotRequired[Any] if f.optional else Any for f in made.fields})
