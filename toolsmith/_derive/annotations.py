@@ -137,8 +137,8 @@ class Scope:
         """
         other = everywhere
         if self._classes and self._classes[0].__name__ == name:
-            other = self._classes[0]
-        elif other is ABSENT:
+            return self._classes[0]
+        if other is ABSENT:
             other = self._look(name)
         if other is ABSENT or self.at_hand.is_likely(other, name, bound):
             return other

@@ -18,7 +18,7 @@ from contextvars import ContextVar
 from dataclasses import field
 from functools import lru_cache
 from types import CodeType, FrameType
-from typing import Annotated, Any, ForwardRef, Literal, get_args, get_origin
+from typing import Annotated, Any, ForwardRef, Literal, cast, get_args, get_origin
 
 import typing_extensions
 
@@ -83,11 +83,67 @@ class Run:
         one: object = self.names.get(first) if first not in self.code.co_varnames[:arguments] else None
         for part in rest:
             one = getattr(one, "__dict__", {}).get(part)
-        return innermost_of(one) is what or any(self.line in _lines(code) for code in _codes(self.code, first))
+        return innermost_of(one) is what or self._at(first) is not None
 
     def defines(self, function: Any) -> bool:
         """Whether it is just now defining a function, whose decorators are at work."""
-        return self.line in _lines(function.__code__)
+        return self._at(function.__code__.co_name, function.__code__) is not None
+
+    def bound_again(self, name: str, place: str) -> bool:
+        """Whether it bound a name both before and after it made what stands in it at that place."""
+        first = place[len(self.place) + len(LOCALS) :].partition(".")[0]
+        if self._at(first) is not None:
+            return False
+        syntax = _syntax(self.code)
+        places = [lines for code, lines in syntax.definitions if code.co_name == first]
+        stored = syntax.stored.get(name, ())
+        arguments = self.code.co_argcount + self.code.co_kwonlyargcount
+        return any(
+            any(line > lines[-1] for line in stored)
+            and (name in self.code.co_varnames[:arguments] or any(line < lines[0] for line in stored))
+            for lines in places
+        )
+
+    def _at(self, name: str, code: CodeType | None = None) -> range | None:
+        """The lines of the definition that is under way, if it is that of a function or a class of that name."""
+        return next(
+            (
+                lines
+                for one, lines in _syntax(self.code).definitions
+                if one.co_name == name and self.line in lines and (code is None or one is code)
+            ),
+            None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Syntax:
+    """The definitions in a function, each with its lines, decorators among them; and the lines where it binds names."""
+
+    definitions: list[tuple[CodeType, range]]
+    stored: dict[str, list[int]]
+
+
+@lru_cache(maxsize=256)
+def _syntax(code: CodeType) -> _Syntax:
+    import dis
+
+    found = _Syntax([], {})
+    for step in dis.get_instructions(code):
+        at = step.positions
+        value: Any = step.argval
+        if at is None or at.lineno is None or at.end_lineno is None:
+            continue
+        if isinstance(value, CodeType):
+            found.definitions.append((value, range(value.co_firstlineno, at.end_lineno + 1)))
+            if value.co_name.startswith("<generic parameters of"):
+                found.definitions.extend(_syntax(value).definitions)
+        elif step.opname.startswith(("STORE_FAST", "STORE_DEREF", "STORE_NAME")):
+            # Python 3.13 stores two at once, or stores one and loads another.
+            names = value if isinstance(value, tuple) else (value,)
+            for name in names[:1] if "LOAD" in step.opname else names:
+                found.stored.setdefault(cast("str", name), []).append(at.lineno)
+    return found
 
 
 def innermost_of(thing: Any) -> Any:
@@ -133,12 +189,6 @@ def _codes(code: CodeType, name: str) -> Iterator[CodeType]:
                 yield constant
             elif constant.co_name.startswith("<generic parameters of"):
                 yield from _codes(constant, name)
-
-
-@lru_cache(maxsize=256)
-def _lines(code: CodeType) -> range:
-    """The lines of a definition, its decorators among them."""
-    return range(code.co_firstlineno, max((line for *_, line in code.co_lines() if line), default=0) + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +244,7 @@ class AtHand:
         whose = made.__qualname__ if isinstance(made, type) else place
         run = next((r for r in runs if r.made(made, whose)), None)
         if run is not None and name in run.names:
-            return run.names[name]
+            return Bound(scope) if run.bound_again(name, whose) else run.names[name]
         body = bodies(globalns).get(scope)
         bindings = body.bound.get(name, []) if body is not None else []
         if not runs and not bindings and (body is not None or name not in _bound_by(_code_at(scope, globalns))):

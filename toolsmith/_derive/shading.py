@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import typing
 from collections.abc import Iterator, Mapping
+from dataclasses import is_dataclass
 from typing import Annotated, Any, Literal, cast, get_args, get_origin
 from weakref import WeakSet
 
@@ -143,7 +144,8 @@ def _taken(cls: type[Any], holder: type[Any] | None) -> Iterator[tuple[type[Any]
     """
     for base, own in layers(cls, nested=not _is_stray(cls)):
         reader = base if _fields_read(base) is not None else holder
-        near = _names_near(reader)
+        # pydantic does not look there for the fields of a plain dataclass.
+        near = _names_near(reader) if reader is base or not is_dataclass(base) else {}
         globalns = module_names(base)
         in_function = _around(base).endswith(LOCALS[:-1])
         meant = {**_strays(base, own), **meanings(base, own.values())}
