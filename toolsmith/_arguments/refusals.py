@@ -129,7 +129,7 @@ def refusals(error: Exception, data: Any, *, unless: bool = False) -> Sequence[R
     for one in error.errors(include_url=False):
         name = one["type"]
         location = one["loc"]
-        kind, structural = _kind(name)
+        kind, structural = kind_of(name)
         if name == "finite_number" and isinstance(one["input"], str):
             kind, structural = "format", False  # "NaN" is not too large, but no number
         if location[-1:] == ("[key]",):
@@ -195,7 +195,7 @@ def _of_decimal(one: Any) -> Schema | None:
             return None
 
 
-def _kind(name: str) -> tuple[Kind, bool]:
+def kind_of(name: str) -> tuple[Kind, bool]:
     """What sort of problem an error type of pydantic is, and whether the schema says it too."""
     if name in _CUSTOM or name not in _CORE_TYPES:
         return "custom", False

@@ -28,6 +28,7 @@ class Built:
     """A TypedDict's adapter, the schema of what it accepts, and where the two may part ways.
 
     Attributes:
+        overridden: whether the schema has keywords that its author put in, of which the types know nothing.
         told: by field what its description has to say beside the words of its author.
     """
 
@@ -35,6 +36,7 @@ class Built:
     schema: Json
     doubts: Doubts
     told: Mapping[str, str]
+    overridden: bool = False
 
 
 def build(name: str, hints: Mapping[str, Any], scope: Scope | None = None) -> Built:
@@ -58,6 +60,10 @@ def build(name: str, hints: Mapping[str, Any], scope: Scope | None = None) -> Bu
         adapter.core_schema, adapter.validator = rebound(adapter.core_schema)
         generator = NeutralSchema()
         schema = generator.generate(adapter.core_schema)
+    if generator.overridden:
+        from toolsmith._derive.overrides import confirm
+
+        confirm(schema)
     if generator.impossible:
         raise PydanticInvalidForJsonSchema(f"Cannot generate a JsonSchema for {generator.impossible}")
     for model in generator.models:
@@ -75,7 +81,7 @@ def build(name: str, hints: Mapping[str, Any], scope: Scope | None = None) -> Bu
         for shown, hint in zip(schema["properties"].values(), hints.values(), strict=True)
     ):
         raise NothingButNull
-    return Built(adapter, schema, generator.doubts, generator.told)
+    return Built(adapter, schema, generator.doubts, generator.told, generator.overridden)
 
 
 def _adapter(name: str, hints: Mapping[str, Any], scope: Scope | None) -> tuple[TypeAdapter[Any], Json]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, cast, get_origin
+from typing import TYPE_CHECKING, Any, Final, cast, get_origin
 
 from pydantic_core import SchemaValidator, from_json
 
@@ -13,6 +13,61 @@ from toolsmith._derive.layout import layout_of
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+
+_ASKING: Final = frozenset(
+    (
+        *("$ref", "$dynamicRef", "type", "enum", "const", "allOf", "anyOf", "oneOf", "not", "if", "then", "else"),
+        *("multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength"),
+        *("pattern", "prefixItems", "items", "contains", "maxContains", "minContains", "maxItems", "minItems"),
+        *("uniqueItems", "unevaluatedItems", "properties", "patternProperties", "additionalProperties"),
+        *("propertyNames", "maxProperties", "minProperties", "required", "dependentRequired", "dependentSchemas"),
+        "unevaluatedProperties",
+    )
+)
+"""The keywords of JSON Schema (draft 2020-12) that ask something of a value."""
+
+EXTRA: Final = "pydantic_js_extra"
+"""Where pydantic's core has a `json_schema_extra`."""
+_FUNCTIONS: Final = "pydantic_js_annotation_functions"
+_STEPS: Final = {
+    "default": "schema",
+    "nullable": "schema",
+    "list": "items_schema",
+    "set": "items_schema",
+    "frozenset": "items_schema",
+    "dict": "values_schema",
+    "function-before": "schema",
+    "function-after": "schema",
+    "function-wrap": "schema",
+}
+
+
+def asks(extra: Any) -> bool:
+    """Whether a `json_schema_extra` asks something of a value; nobody knows that of a function."""
+    return bool(extra) and not (isinstance(extra, dict) and _ASKING.isdisjoint(cast("dict[str, Any]", extra)))
+
+
+def overridden(core: Any) -> bool:
+    """Whether an author put keywords into the schema of a type, which knows nothing of them; classes aside."""
+    while True:
+        metadata: Any = core.get("metadata")
+        if metadata and (EXTRA in metadata or _FUNCTIONS in metadata) and _asking(metadata, core):
+            return True
+        step = _STEPS.get(core["type"])
+        if step is None or step not in core:
+            break
+        core = core[step]
+    held: Any = core["choices"] if core["type"] == "union" else core["items_schema"] if core["type"] == "tuple" else ()
+    return any(overridden(cast("Any", one)[0] if isinstance(one, tuple) else one) for one in held) if held else False
+
+
+def _asking(metadata: Any, core: Any) -> bool:
+    if any(type(getattr(f, "__self__", None)).__name__ == "WithJsonSchema" for f in metadata.get(_FUNCTIONS, ())):
+        return True
+    function: Any = core.get("function", {}).get("function")
+    ours = (getattr(function, "__module__", None) or "").startswith("toolsmith.")  # says what it checks
+    return not ours and asks(metadata.get("pydantic_js_extra"))
 
 
 @dataclass(slots=True)

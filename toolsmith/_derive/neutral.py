@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from pydantic import BaseModel
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError, core_schema
 
 from toolsmith._derive.definitions import PREFIX, gather
 from toolsmith._derive.enum_docs import member_docs
 from toolsmith._derive.exactly import Exactly
-from toolsmith._derive.judged import Doubts
+from toolsmith._derive.judged import EXTRA, Doubts, asks, overridden
 from toolsmith._derive.tags import require_tags
 from toolsmith._derive.words import TOLD, Words, sentences, tell, words_for
 
@@ -32,12 +32,16 @@ _FLOAT_KEY = rf"^-?{_FLOAT}$"
 _COMPLEX = rf"^([+-]?{_FLOAT}|[+-]?({_FLOAT})?[jJ]|[+-]?{_FLOAT}[+-]({_FLOAT})?[jJ])$"
 
 
+_PLAIN = frozenset({"str", "int", "float", "bool"})
+
+
 class NeutralSchema(GenerateJsonSchema):
     """Generates one neutral schema.
 
     Attributes:
         doubts: what it could not settle.
         bounds: there are some that pydantic holds by functions, and that are not yet where they apply.
+        overridden: keywords that the author put in, of which the types know nothing.
         told: for the properties of the whole what their descriptions have to say beside the words of their author.
     """
 
@@ -51,6 +55,7 @@ class NeutralSchema(GenerateJsonSchema):
         self.impossible = ""
         self._documented: dict[str, str] = {}
         self.bounds = False
+        self.overridden = False
         self.told: dict[str, str] = {}
         self._in_words = False
         self._tagged = False
@@ -62,9 +67,8 @@ class NeutralSchema(GenerateJsonSchema):
             _methods.update((kind, method.__name__) for kind, method in made.items())
         return {kind: getattr(self, name) for kind, name in _methods.items()}
 
-    @property
-    def mode(self) -> JsonSchemaMode:
-        return "validation"  # what comes in; a model may ask to be described as what goes out
+    # What comes in; a model may ask to be described as what goes out. No property, as it is asked for at each type.
+    mode = cast("Any", "validation")  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def get_defs_ref(self, core_mode_ref: Any) -> Any:
         return core_mode_ref[0]  # `gather` names those that are needed
@@ -125,6 +129,8 @@ class NeutralSchema(GenerateJsonSchema):
             config: dict[str, Any] = (
                 getattr(cls, "model_config", None) or getattr(cls, "__pydantic_config__", None) or {}
             )
+            if "json_schema_extra" in config and asks(config["json_schema_extra"]):
+                self._note_override()
             if made.get("title") == cls.__name__ and not config.get("title"):
                 del made["title"]
         if made.get("type") == "object" and "properties" in made:
@@ -135,18 +141,26 @@ class NeutralSchema(GenerateJsonSchema):
         return made
 
     def typed_dict_field_schema(self, schema: core_schema.TypedDictField) -> Json:
-        self._note_alias(schema)
+        self._note_field(schema)
         return super().typed_dict_field_schema(schema)
 
     def model_field_schema(self, schema: core_schema.ModelField) -> Json:
-        self._note_alias(schema)
+        self._note_field(schema)
         return super().model_field_schema(schema)
 
     def dataclass_field_schema(self, schema: core_schema.DataclassField) -> Json:
-        self._note_alias(schema)
+        self._note_field(schema)
         return super().dataclass_field_schema(schema)
 
-    def _note_alias(self, schema: Any) -> None:
+    def _note_override(self) -> None:
+        self.overridden = self.doubts.always = True
+
+    def _note_field(self, schema: Any) -> None:
+        core: Any = schema["schema"]
+        if (core["type"] not in _PLAIN or "metadata" in core) and overridden(core):
+            self._note_override()
+        if EXTRA in schema.get("metadata", ()) and asks(schema["metadata"][EXTRA]):
+            self._note_override()
         alias: Any = schema.get("validation_alias")
         if not isinstance(alias, list):
             return

@@ -87,6 +87,10 @@ def derive(
         raise DefinitionError(found + misfits(reading, hints, scope, known=bool(found)))
     adapter, schema, doubts = built.adapter, built.schema, built.doubts
     _tell(built, parameters, _docs(doc.params, reading))
+    if built.overridden:
+        from toolsmith._derive.overrides import warn_of_contradictions
+
+        warn_of_contradictions(reading, parameters, built, _author())
     contexts = [p.name for p in reading.parameters if p.is_context]
     validator = Judged(cast("Any", adapter.validator), schema, doubts) if doubts else Plain(adapter)
     return Signature(

@@ -213,8 +213,8 @@ class Wording:
 
     def _object(self, shapes: Shapes, facts: Mapping[str, Any], depth: int) -> str:
         named = dict_of(facts.get("properties"))
+        size = self._extent(facts.get("minProperties"), facts.get("maxProperties"), "member")
         if not named:
-            size = self._extent(facts.get("minProperties"), facts.get("maxProperties"), "member")
             words = f"an object of {size}" if size else "an object"
             members: Any = facts.get("additionalProperties")
             if isinstance(members, Mapping) and members and depth < _DEEP:
@@ -232,7 +232,7 @@ class Wording:
             words += (
                 f" and optionally {self.names(optional)}" if required else f" with, optionally, {self.names(optional)}"
             )
-        return words
+        return f"{words} ({size})" if size else words
 
     # ---- what is wrong
 
