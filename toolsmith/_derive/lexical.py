@@ -140,9 +140,9 @@ def _syntax(code: CodeType) -> _Syntax:
                 found.definitions.extend(_syntax(value).definitions)
         elif step.opname.startswith(("STORE_FAST", "STORE_DEREF", "STORE_NAME")):
             # Python 3.13 stores two at once, or stores one and loads another.
-            names = value if isinstance(value, tuple) else (value,)
+            names = cast("tuple[str, ...]", value if isinstance(value, tuple) else (value,))
             for name in names[:1] if "LOAD" in step.opname else names:
-                found.stored.setdefault(cast("str", name), []).append(at.lineno)
+                found.stored.setdefault(name, []).append(at.lineno)
     return found
 
 

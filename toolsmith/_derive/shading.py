@@ -145,7 +145,7 @@ def _taken(cls: type[Any], holder: type[Any] | None) -> Iterator[tuple[type[Any]
     for base, own in layers(cls, nested=not _is_stray(cls)):
         reader = base if _fields_read(base) is not None else holder
         # pydantic does not look there for the fields of a plain dataclass.
-        near = _names_near(reader) if reader is base or not is_dataclass(base) else {}
+        near = _names_near(reader if reader is base or not is_dataclass(base) else None)
         globalns = module_names(base)
         in_function = _around(base).endswith(LOCALS[:-1])
         meant = {**_strays(base, own), **meanings(base, own.values())}
