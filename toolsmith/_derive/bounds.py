@@ -7,7 +7,6 @@ no JSON Schema. Here such a bound goes into those branches to which it applies, 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -19,6 +18,7 @@ from uuid import UUID
 from pydantic_core import PydanticKnownError, SchemaValidator, to_jsonable_python
 
 from toolsmith._derive.words import Unfit
+from toolsmith._wording.numbers import beyond
 
 Core = dict[str, Any]
 """A schema of pydantic's core."""
@@ -336,8 +336,6 @@ def _unfit(limits: Mapping[str, Any], where: tuple[str, ...]) -> str:
     )
 
 
-_AS_MOMENTS: Final = {"ge": "not before", "gt": "after", "le": "not after", "lt": "before"}
-_AS_AMOUNTS: Final = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
 _KEYWORDS: Final = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
 _SIZES: Final = {"string": "Length", "array": "Items", "object": "Properties"}
 
@@ -357,16 +355,17 @@ def keywords(limits: Mapping[str, Any], kind: str | None) -> Core:
     return found
 
 
-def in_words(limits: Mapping[str, Any]) -> str:
-    """What JSON Schema has no keyword for: "Not before 2024-01-01."; "" where there is nothing of the kind."""
-    said: list[str] = []
-    for name, value in limits.items():
-        if name not in _ORDER or isinstance(value, int | float | Decimal):
-            continue
-        words = _AS_MOMENTS if isinstance(value, str | date | time) else _AS_AMOUNTS
-        if isinstance(value, str):
-            said.append(f"{words[name]} {json.dumps(value, ensure_ascii=False)} in alphabetical order")
-        else:
-            said.append(f"{words[name]} {to_jsonable_python(value, fallback=str)}")
-    text = ", ".join(said)
+def in_words(limits: Mapping[str, Any], made: Core) -> str:
+    """What JSON Schema has no keyword for: "Not before 2024-01-01."; "" where there is nothing of the kind.
+
+    Args:
+        limits: by pydantic's names.
+        made: the schema of what is bounded.
+    """
+    found = {
+        _KEYWORDS[name]: to_jsonable_python(value, fallback=str)
+        for name, value in limits.items()
+        if name in _ORDER and not isinstance(value, int | float | Decimal)
+    }
+    text = beyond({**made, "beyond": found}).removeprefix(", ")
     return f"{text[:1].upper()}{text[1:]}." if text else ""

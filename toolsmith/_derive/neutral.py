@@ -301,7 +301,7 @@ class NeutralSchema(GenerateJsonSchema):
         from toolsmith._derive.bounds import in_words, keywords
 
         told = {**made, **keywords(limits, made.get("type"))}
-        if words := in_words(limits):
+        if words := in_words(limits, made):
             self._in_words = True
             told[TOLD] = Words(sentences(told.get(TOLD, ""), words))
         return told
