@@ -21,7 +21,8 @@ from typing import Annotated, Any, ForwardRef, Literal, cast, get_args, get_orig
 from toolsmith._dataclass import dataclass
 from toolsmith._derive.bindings import ABSENT, LOCALS
 from toolsmith._derive.classbody import class_body
-from toolsmith._derive.lexical import AtHand, Bound, Run, global_meaning, innermost_of, names_in
+from toolsmith._derive.lexical import AtHand, Bound, global_meaning, names_in
+from toolsmith._derive.runs import Run, innermost_of
 from toolsmith._derive.trees import parsed
 
 _MOST_NAMES = 64

@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-import types
-import typing
 from collections.abc import Callable, Mapping
-from typing import Any, ForwardRef, get_origin
-
-import typing_extensions
+from typing import Any
 
 from toolsmith._dataclass import dataclass
 from toolsmith._derive.bindings import ABSENT, LOCALS, bodies
-from toolsmith._derive.lexical import Bound, Run
-
-_CONSTRUCTS: tuple[Any, ...] = (
-    type,
-    types.ModuleType,
-    ForwardRef,
-    str,  # the text of an annotation
-    typing.TypeVar,
-    typing.NewType,
-    typing_extensions.TypeAliasType,
-    getattr(typing, "TypeAliasType", typing_extensions.TypeAliasType),
-    type(typing.Union),
-    type(typing.LiteralString),
-)
+from toolsmith._derive.lexical import Bound, is_type
+from toolsmith._derive.runs import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +45,7 @@ class ClassBody:
             hidden = outer is not ABSENT and any(not b.is_function for b in bindings)
             return Bound(self.place, is_class=True) if hidden else ABSENT
         held = self.names.get(name, ABSENT)
-        if not (isinstance(held, _CONSTRUCTS) or get_origin(held) is not None) or held is outer:
+        if held is outer or not (isinstance(held, str) or is_type(held)):
             return ABSENT
         return held if outer is ABSENT or self.exact or self._came_before(name) else Bound(self.place, is_class=True)
 

@@ -15,7 +15,7 @@ from pydantic.dataclasses import is_pydantic_dataclass
 
 from toolsmith._dataclass import dataclass
 from toolsmith._derive.bindings import ABSENT
-from toolsmith._derive.lexical import Bound, at_hand, meanings
+from toolsmith._derive.lexical import Bound, at_hand, is_type, meanings
 from toolsmith._derive.shading import is_shaded, layers
 
 _QUALIFIERS = (
@@ -91,7 +91,8 @@ def _hints(cls: Any) -> dict[str, Any]:
     hints: dict[str, Any] = {}
     for base, own in layers(cls):
         names = {name: meant for name, meant in meanings(base, own.values()).items() if not isinstance(meant, Bound)}
-        names |= {name: held for name, held in vars(base).items() if isinstance(held, type)} | {base.__name__: base}
+        names |= {p.__name__: p for p in getattr(base, "__type_params__", ())}
+        names |= {name: held for name, held in vars(base).items() if is_type(held)} | {base.__name__: base}
         hints |= _evaluated(type(base.__name__, (), {"__annotations__": own, "__module__": base.__module__}), names)
     return hints
 

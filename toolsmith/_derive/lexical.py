@@ -12,18 +12,20 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
+import typing
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import field
 from functools import lru_cache
-from types import CodeType, FrameType
-from typing import Annotated, Any, ForwardRef, Literal, cast, get_args, get_origin
+from types import ModuleType
+from typing import Annotated, Any, ForwardRef, Literal, get_args, get_origin
 
 import typing_extensions
 
 from toolsmith._dataclass import dataclass
 from toolsmith._derive.bindings import ABSENT, LOCALS, bodies, imported_value
+from toolsmith._derive.runs import Run, bound_by, code_at, reached
 from toolsmith._derive.trees import parsed_expression
 
 _HAS_TYPE_PARAMETERS = sys.version_info >= (3, 12)
@@ -41,154 +43,6 @@ class Bound:
     def owner(self) -> str:
         """Whose name it is, to be told."""
         return self.scope if self.is_class else f"{self.scope}()"
-
-
-class Run:
-    """A function, or the body of a class, that is running where the tool is made.
-
-    Attributes:
-        place: its qualified name.
-        line: where it is.
-    """
-
-    __slots__ = ("_frame", "_names", "code", "line", "place")
-
-    def __init__(self, frame: FrameType) -> None:
-        self._frame, self.code, self.line = frame, frame.f_code, frame.f_lineno
-        self.place = self.code.co_qualname
-        self._names: Mapping[str, Any] | None = None
-
-    @property
-    def names(self) -> Mapping[str, Any]:
-        """What it has bound so far."""
-        if self._names is None:
-            self._names = self._frame.f_locals
-        return self._names
-
-    @property
-    def bound(self) -> tuple[str, ...]:
-        """All names that are its own."""
-        return _bound_by(self.code)
-
-    def made(self, what: object, place: str) -> bool:
-        """Whether this run, and not an earlier one of the same function, has made a function or a class.
-
-        Args:
-            place: qualified name of `what`, which stands in this function.
-        """
-        first, *rest = place[len(self.place) + len(LOCALS) :].split(".")
-        if rest and rest[0] == LOCALS.strip("."):
-            return first in self.names  # made by a function in this one; by which run of that cannot be told
-        arguments = self.code.co_argcount + self.code.co_kwonlyargcount
-        one: object = self.names.get(first) if first not in self.code.co_varnames[:arguments] else None
-        for part in rest:
-            one = getattr(one, "__dict__", {}).get(part)
-        return innermost_of(one) is what or self._at(first) is not None
-
-    def defines(self, function: Any) -> bool:
-        """Whether it is just now defining a function, whose decorators are at work."""
-        return self._at(function.__code__.co_name, function.__code__) is not None
-
-    def bound_again(self, name: str, place: str) -> bool:
-        """Whether it bound a name both before and after it made what stands in it at that place."""
-        first = place[len(self.place) + len(LOCALS) :].partition(".")[0]
-        if self._at(first) is not None:
-            return False
-        syntax = _syntax(self.code)
-        places = [lines for code, lines in syntax.definitions if code.co_name == first]
-        stored = syntax.stored.get(name, ())
-        arguments = self.code.co_argcount + self.code.co_kwonlyargcount
-        return any(
-            any(line > lines[-1] for line in stored)
-            and (name in self.code.co_varnames[:arguments] or any(line < lines[0] for line in stored))
-            for lines in places
-        )
-
-    def _at(self, name: str, code: CodeType | None = None) -> range | None:
-        """The lines of the definition that is under way, if it is that of a function or a class of that name."""
-        return next(
-            (
-                lines
-                for one, lines in _syntax(self.code).definitions
-                if one.co_name == name and self.line in lines and (code is None or one is code)
-            ),
-            None,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Syntax:
-    """The definitions in a function, each with its lines, decorators among them; and the lines where it binds names."""
-
-    definitions: list[tuple[CodeType, range]]
-    stored: dict[str, list[int]]
-
-
-@lru_cache(maxsize=256)
-def _syntax(code: CodeType) -> _Syntax:
-    import dis
-
-    found = _Syntax([], {})
-    for step in dis.get_instructions(code):
-        at = step.positions
-        value: Any = step.argval
-        if at is None or at.lineno is None or at.end_lineno is None:
-            continue
-        if isinstance(value, CodeType):
-            found.definitions.append((value, range(value.co_firstlineno, at.end_lineno + 1)))
-            if value.co_name.startswith("<generic parameters of"):
-                found.definitions.extend(_syntax(value).definitions)
-        elif step.opname.startswith(("STORE_FAST", "STORE_DEREF", "STORE_NAME")):
-            # Python 3.13 stores two at once, or stores one and loads another.
-            names = cast("tuple[str, ...]", value if isinstance(value, tuple) else (value,))
-            for name in names[:1] if "LOAD" in step.opname else names:
-                found.stored.setdefault(name, []).append(at.lineno)
-    return found
-
-
-def innermost_of(thing: Any) -> Any:
-    """What is below a tool, a partial, a static or class method, or what `functools.wraps` has wrapped."""
-    for _ in range(64):
-        below = next((b for name in _BELOW if (b := getattr(thing, name, None)) is not None), None)
-        if below is None or isinstance(thing, type):
-            return thing
-        thing = below
-    return thing
-
-
-_BELOW = ("__wrapped__", "__func__", "func")
-
-
-def _bound_by(code: CodeType | None) -> tuple[str, ...]:
-    return () if code is None else (*code.co_varnames, *code.co_cellvars)
-
-
-def _code_at(scope: str, globalns: Mapping[str, Any]) -> CodeType | None:
-    """The code of a function, by its qualified name, where the module still has it."""
-    head, *inner = scope.split(LOCALS)
-    code = getattr(_reached(head, globalns), "__code__", None)
-    for name in ".".join(inner).split(".") if inner else ():
-        code = None if code is None else next(_codes(code, name), None)
-    return code
-
-
-def _reached(path: str, globalns: Mapping[str, Any]) -> Any:
-    """The function or class of a qualified name without functions around, if the module still has it; else None."""
-    first, *rest = path.split(".")
-    one: Any = globalns.get(first)
-    for part in rest:
-        one = getattr(one, "__dict__", {}).get(part)
-    one = innermost_of(one)
-    return one if getattr(one, "__qualname__", "") == path else None
-
-
-def _codes(code: CodeType, name: str) -> Iterator[CodeType]:
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            if constant.co_name == name:
-                yield constant
-            elif constant.co_name.startswith("<generic parameters of"):
-                yield from _codes(constant, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +101,7 @@ class AtHand:
             return Bound(scope) if run.bound_again(name, whose) else run.names[name]
         body = bodies(globalns).get(scope)
         bindings = body.bound.get(name, []) if body is not None else []
-        if not runs and not bindings and (body is not None or name not in _bound_by(_code_at(scope, globalns))):
+        if not runs and not bindings and (body is not None or name not in bound_by(code_at(scope, globalns))):
             return ABSENT
         ours = made is self.made or self.cells.get(getattr(made, "__name__", "")) is made
         if ours and name in self.cells:
@@ -272,7 +126,7 @@ class AtHand:
             return ran.names["__type_params__"]  # the body of a class
         if LOCALS in scope:
             return None
-        one = _reached(scope, globalns)
+        one = reached(scope, globalns)
         if one is None or (ran is not None and getattr(one, "__code__", None) is not ran.code):
             return None
         return getattr(one, "__type_params__", ())
@@ -344,6 +198,24 @@ def names_in(annotations: Iterable[Any]) -> set[str]:
         elif (origin := get_origin(one)) is not Literal:
             left += get_args(one)[: 1 if origin is Annotated else None]
     return found
+
+
+_CONSTRUCTS: tuple[Any, ...] = (
+    type,
+    ModuleType,
+    ForwardRef,
+    typing.TypeVar,
+    typing.NewType,
+    typing_extensions.TypeAliasType,
+    getattr(typing, "TypeAliasType", typing_extensions.TypeAliasType),
+    type(typing.Union),
+    type(typing.LiteralString),
+)
+
+
+def is_type(held: Any) -> bool:
+    """Whether an annotation may name it: a type, an alias of one, or a module that has some."""
+    return isinstance(held, _CONSTRUCTS) or get_origin(held) is not None
 
 
 @lru_cache(maxsize=1024)

@@ -6,8 +6,9 @@ import sys
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import is_dataclass
+from functools import partial
 from typing import Annotated, Any, Literal, cast, get_args, get_origin
-from weakref import WeakSet
+from weakref import ref
 
 import typing_extensions
 from pydantic import BaseModel, TypeAdapter
@@ -26,8 +27,8 @@ from toolsmith._derive.lexical import (
 
 _ALIASES = (typing_extensions.TypeAliasType, getattr(typing, "TypeAliasType", typing_extensions.TypeAliasType))
 _PLAIN = frozenset({"builtins", "typing", "collections.abc", "datetime", "decimal", "uuid", "pathlib", "enum"})
-_GLOBAL: WeakSet[type[Any]] = WeakSet()
-"""Models in which all names are global ones."""
+_GLOBAL: dict[int, ref[type[Any]]] = {}
+"""Models in which all names are global ones, by their ids."""
 _SAME_ANNOTATIONS = sys.version_info < (3, 14)
 _BASES_ARE_KEPT = sys.version_info >= (3, 12)
 
@@ -84,7 +85,8 @@ def misread(cls: Any, *, rebuilt: bool = True) -> str:
     Args:
         rebuilt: pydantic need not read the fields of the class itself. A generic one it must.
     """
-    if cls.__module__ in _PLAIN or cls in _GLOBAL:
+    known = _GLOBAL.get(id(cls))
+    if cls.__module__ in _PLAIN or (known is not None and known() is cls):
         return ""
     local = False
     for one, holder in _within(cls, rebuilt=rebuilt):
@@ -102,8 +104,13 @@ def misread(cls: Any, *, rebuilt: bool = True) -> str:
             elif one is not cls or not rebuilt:
                 return _too_late(name, base, meant)
     if not local and getattr(cls, "__pydantic_complete__", False):
-        _GLOBAL.add(cls)
+        _GLOBAL[id(cls)] = ref(cls, partial(_forget, id(cls)))
     return ""
+
+
+def _forget(key: int, gone: ref[type[Any]]) -> None:
+    if _GLOBAL.get(key) is gone:
+        del _GLOBAL[key]
 
 
 def _out_of_reach(name: str, cls: type[Any], meant: Bound) -> str:
