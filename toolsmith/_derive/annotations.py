@@ -90,6 +90,8 @@ class Scope:
 
     def _names_of_classes(self) -> dict[str, Any]:
         """What is named where the tool is made, the classes of the classes around it too."""
+        if "." not in self._place:
+            return self.locals
         found: dict[str, Any] = {}
         for owner in reversed(self._classes):
             found.update((name, held) for name, held in vars(owner).items() if _defined_in(owner, name, held))
