@@ -206,6 +206,16 @@ RIGHT = _cases("""
     class X(make()):
         other: Item
     TAKE
+    #: a class that a decorator has replaced by its own
+    def other(cls):
+        return type(cls.__name__, (cls,), {})
+    def make():
+        Item = str
+        @other
+        class Api:
+            def f(self, x: Item): ...
+        return Tool(Api().f)
+    f = make()
     #: text that is no annotation
     def make():
         Item = str

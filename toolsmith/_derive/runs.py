@@ -50,6 +50,10 @@ class Run:
         one: object = None if self._takes(first) else self.names.get(first)
         for part in rest:
             one = getattr(one, "__dict__", {}).get(part)
+        if isinstance(one, type) and one.__qualname__ != place:
+            return (
+                any(c is what for c in one.__mro__) or self._at(first) is not None
+            )  # what a decorator has made of the class
         return innermost_of(one) is what or self._at(first) is not None
 
     def defines(self, function: Any) -> bool:
