@@ -38,7 +38,7 @@ class Run:
         """All names that are its own."""
         return bound_by(self.code)
 
-    def made(self, what: object, place: str) -> bool:
+    def made(self, what: Any, place: str) -> bool:
         """Whether this run, and not an earlier one of the same function, has made a function or a class.
 
         Args:
